@@ -1,0 +1,151 @@
+"""Recorded experience: what was seen, what was done, and where each episode begins (Sec. 2.1).
+
+On disk a dataset is a folder of columns, opened by memory map:
+
+    meta.json            format, hold, source (free text)
+    episode_starts.npy   (E,)       row at which each episode begins; the first is 0
+    actions.npy          (N, A)     the action taken at each row; the last row of an episode: unused
+    observations.npy     (N, ...)   one observation a row, or, where observations repeat,
+    table.npy            (S, ...)     the distinct observations and
+    index.npy            (N,)         which of them each row saw
+
+Row t and row t + tau of one episode are a pair at horizon tau; rows t and t + 1 with the action of
+row t are a transition. An action is held for `hold` simulator steps between two rows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cogmap.errors import CogmapError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """Columns of one dataset. Exactly one of `observations` and (`table`, `index`) is given."""
+
+    episode_starts: np.ndarray  # (E,) int64
+    observations: np.ndarray | None = None  # (N, ...) float32 or uint8
+    table: np.ndarray | None = None  # (S, ...) distinct observations
+    index: np.ndarray | None = None  # (N,) int32 into table
+    actions: np.ndarray | None = None  # (N, A) float32
+    hold: int = 1  # simulator steps between two rows
+    source: str = ""  # how it was made, for a reader
+
+    def __post_init__(self) -> None:
+        if (self.observations is None) == (self.table is None):
+            raise CogmapError("a dataset holds either observations or a table with an index.")
+        if (self.table is None) != (self.index is None):
+            raise CogmapError("a table of observations needs an index column, and an index a table.")
+        starts = np.asarray(self.episode_starts)
+        if starts.ndim != 1 or not len(starts) or starts[0] != 0 or (np.diff(starts) <= 0).any():
+            raise CogmapError("episode_starts must rise from 0; one row for each episode.")
+        if starts[-1] >= len(self):
+            raise CogmapError(
+                f"episode_starts ends at row {starts[-1]}, but there are {len(self)} rows."
+            )
+        if self.actions is not None and len(self.actions) != len(self):
+            raise CogmapError(
+                f"{len(self.actions)} actions for {len(self)} observations; give one a row."
+            )
+
+    def __len__(self) -> int:
+        column = self.index if self.index is not None else self.observations
+        assert column is not None
+        return len(column)
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        column = self.table if self.table is not None else self.observations
+        assert column is not None
+        return tuple(column.shape[1:])
+
+    @property
+    def episode_lengths(self) -> np.ndarray:
+        """Rows of each episode. (E,)"""
+        return np.diff(np.append(self.episode_starts, len(self)))
+
+    def rows(self, rows: np.ndarray) -> np.ndarray:
+        """The observations of some rows. (B,) -> (B, ...)"""
+        if self.table is not None and self.index is not None:
+            return self.table[self.index[rows]]
+        assert self.observations is not None
+        return self.observations[rows]
+
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """The reference p0 of this data: its observations (S, ...) and their shares (S,)."""
+        if self.table is not None and self.index is not None:
+            counts = np.bincount(self.index, minlength=len(self.table))
+            return np.asarray(self.table), counts / counts.sum()
+        assert self.observations is not None
+        return self.observations, np.full(len(self), 1.0 / len(self))
+
+    def check_finite(self) -> None:
+        """Raises where a column holds NaN or infinity, naming the first row."""
+        for name in ("observations", "table", "actions"):
+            column = getattr(self, name)
+            if column is None or not np.issubdtype(column.dtype, np.floating):
+                continue
+            for begin in range(0, len(column), 1 << 20):  # a chunk at a time: columns may be large
+                block = column[begin : begin + (1 << 20)]
+                wrong = ~np.isfinite(block.reshape(len(block), -1)).all(axis=1)
+                if wrong.any():
+                    row = begin + int(wrong.argmax())
+                    raise CogmapError(
+                        f"{name} row {row} is {column[row].tolist()}; drop or mend such rows first."
+                    )
+
+    def save(self, folder: Path) -> None:
+        """Writes the columns, then meta.json: a folder without it is not a dataset."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in ("episode_starts", "observations", "table", "index", "actions"):
+                column = getattr(self, name)
+                if column is not None:
+                    np.save(folder / f"{name}.npy", column)
+            meta = {"format": FORMAT, "hold": self.hold, "source": self.source}
+            (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+        except OSError as error:
+            raise CogmapError(f"cannot write {folder}: {error.strerror or error}.") from None
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Trajectories:
+        """Opens a dataset folder; columns stay on disk until they are read."""
+        folder = Path(folder)
+        try:
+            meta = json.loads((folder / "meta.json").read_text())
+        except (OSError, ValueError):
+            raise CogmapError(
+                f"{folder} is not a dataset (no readable meta.json); make one with "
+                "`cogmap explore` or `cogmap import`."
+            ) from None
+        if meta.get("format") != FORMAT:
+            raise CogmapError(f"{folder} has format {meta.get('format')}; this reads {FORMAT}.")
+
+        def column(name: str) -> np.ndarray | None:
+            path = folder / f"{name}.npy"
+            if not path.exists():
+                return None
+            try:
+                return np.load(path, mmap_mode="r")
+            except (ValueError, OSError):
+                raise CogmapError(f"{path} is truncated or no .npy file; make it anew.") from None
+
+        starts = column("episode_starts")
+        if starts is None:
+            raise CogmapError(f"{folder} has no episode_starts.npy; make the dataset anew.")
+        return cls(
+            episode_starts=np.asarray(starts),
+            observations=column("observations"),
+            table=column("table"),
+            index=column("index"),
+            actions=column("actions"),
+            hold=int(meta["hold"]),
+            source=str(meta.get("source", "")),
+        )

@@ -1,0 +1,24 @@
+"""Where computation happens, and the one seed it starts from."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+
+from cogmap.errors import CogmapError
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
+
+
+def pick(device: str) -> torch.device:
+    """The named device; 'auto' takes a GPU where there is one."""
+    available = {"cpu": True, "cuda": torch.cuda.is_available()}
+    available["mps"] = torch.backends.mps.is_available()
+    if device == "auto":
+        return torch.device(next(name for name in ("cuda", "mps", "cpu") if available[name]))
+    if device not in available:
+        raise CogmapError(f"device {device!r}; choose auto, cpu, cuda or mps.")
+    if not available[device]:
+        raise CogmapError(f"device {device!r} is not available here; choose --device cpu or auto.")
+    return torch.device(device)

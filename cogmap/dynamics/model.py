@@ -1,0 +1,68 @@
+"""The local model F(x, a): where one held action leads (Eq. 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from cogmap.temporal.encoders import FourierFeatures
+
+
+@dataclass(frozen=True)
+class DynamicsConfig:
+    """The shape of a local dynamics model."""
+
+    observation_size: int
+    """Numbers in one state."""
+    action_size: int
+    """Numbers in one action."""
+    hold: int = 1
+    """Simulator steps that one application stands for."""
+    width: int = 256
+    """Units in each hidden layer."""
+    waves: int = 128
+    """Fourier features of a state."""
+    cycles: float = 2.0
+    """Their typical periods across half the data's width: walls are sharp."""
+
+
+class LocalDynamics(nn.Module):
+    """Predicts the next state as the present one plus a learned displacement."""
+
+    reach: Tensor
+
+    def __init__(
+        self, config: DynamicsConfig, *, low: Tensor, high: Tensor, reach: Tensor, seed: int = 0
+    ) -> None:
+        super().__init__()
+        self.config = config
+        generator = torch.Generator().manual_seed(seed)
+        self.features = FourierFeatures(
+            low, high, count=config.waves, cycles=config.cycles, generator=generator
+        )
+        self.register_buffer("reach", reach)  # (d,) typical displacement, the output's unit
+        self.layers = nn.Sequential(
+            nn.Linear(self.features.width + config.action_size, config.width),
+            nn.SiLU(),
+            nn.Linear(config.width, config.width),
+            nn.SiLU(),
+            nn.Linear(config.width, config.width),
+            nn.SiLU(),
+            nn.Linear(config.width, config.observation_size),
+        )
+
+    def forward(self, states: Tensor, actions: Tensor) -> Tensor:
+        """(N, d), (N, A) -> (N, d)"""
+        moved = self.layers(torch.cat([self.features(states), actions], dim=-1))
+        return states + self.reach * moved
+
+    @torch.no_grad()
+    def along(self, states: Tensor, actions: Tensor, steps: int) -> Tensor:
+        """The states passed while one action is held. (N, d), (N, A) -> (N, steps, d)"""
+        passed = []
+        for _ in range(steps):
+            states = self(states, actions)
+            passed.append(states)
+        return torch.stack(passed, dim=1)

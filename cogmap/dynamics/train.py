@@ -1,0 +1,110 @@
+"""Algorithm 2: learning phi from action-labelled transitions (Eq. 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from cogmap import devices, runs
+from cogmap.data.sampling import Episodes
+from cogmap.data.trajectories import Trajectories
+from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
+from cogmap.errors import CogmapError
+from cogmap.training import Optimisation, Progress, train
+
+
+@dataclass(frozen=True)
+class DynamicsTraining:
+    """Settings of Algorithm 2."""
+
+    steps: int = 4000
+    """Updates."""
+    batch: int = 1024
+    """Transitions in each update."""
+    width: int = 256
+    """Units in each hidden layer."""
+    cycles: float = 2.0
+    """Typical periods of the Fourier features across half the data's width."""
+    learning_rate: float = 2e-3
+    """Peak of the one-cycle schedule."""
+    weight_decay: float = 1e-5
+    """AdamW's."""
+    checkpoint_every: int = 1000
+    """Updates between two checkpoints."""
+    seed: int = 0
+    """The run's only source of randomness."""
+    device: devices.Device = "auto"
+    """Where to train."""
+
+
+def squared_error(prediction: Tensor, following: Tensor) -> Tensor:
+    """Eq. 6: the mean over transitions of the squared distance. (B, d), (B, d) -> ()"""
+    return (prediction - following).square().flatten(1).sum(1).mean()
+
+
+def train_dynamics(
+    data: Trajectories, settings: DynamicsTraining, folder: Path, *, progress: Progress = iter
+) -> LocalDynamics:
+    """Algorithm 2, with the paper's line numbers at the side. Writes `folder`; resumes from it."""
+    if data.actions is None:
+        raise CogmapError("this dataset has no actions; local dynamics needs them (actions.npy).")
+    device = devices.pick(settings.device)
+    states = torch.as_tensor(data.rows(np.arange(len(data))), dtype=torch.float32, device=device)
+    actions = torch.as_tensor(np.array(data.actions), dtype=torch.float32, device=device)
+    episodes = Episodes(data, device=device)
+    episodes.check_horizon(1)
+    first = np.setdiff1d(np.arange(len(data)), data.episode_starts + data.episode_lengths - 1)
+    rows = torch.as_tensor(first[: 1 << 20], device=device)
+    reach = (states[rows + 1] - states[rows]).square().mean(0).sqrt().clamp(min=1e-6)
+    torch.manual_seed(settings.seed)
+    model = LocalDynamics(  # 1
+        DynamicsConfig(
+            observation_size=states.shape[1],
+            action_size=actions.shape[1],
+            hold=data.hold,
+            width=settings.width,
+            cycles=settings.cycles,
+        ),
+        low=states.amin(0).cpu(),
+        high=states.amax(0).cpu(),
+        reach=reach.cpu(),
+        seed=settings.seed,
+    ).to(device)
+    generator = torch.Generator(device).manual_seed(settings.seed)
+    one = torch.ones((), dtype=torch.long, device=device)
+
+    def loss() -> tuple[Tensor, dict[str, Tensor]]:
+        here, there = episodes.pairs(one, settings.batch, generator)  # 3
+        value = squared_error(model(states[here], actions[here]), states[there])
+        # The optimiser sees errors in units of the typical move; Eq. 6 itself is reported.
+        return value / reach.square().mean(), {"squared_error": value.detach()}  # 4
+
+    train(
+        model,
+        loss,
+        Optimisation(
+            steps=settings.steps,
+            learning_rate=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            checkpoint_every=settings.checkpoint_every,
+        ),
+        generator=generator,
+        folder=folder,
+        save=lambda: runs.save_weights(folder, model, model.config),
+        progress=progress,
+    )
+    return model
+
+
+def load_dynamics(folder: Path, *, device: torch.device | str = "cpu") -> LocalDynamics:
+    """A trained model from its folder."""
+    values = runs.read_json(folder / "config.json")
+    config = runs.settings_from(DynamicsConfig, values, where=str(folder / "config.json"))
+    size = config.observation_size
+    model = LocalDynamics(config, low=torch.zeros(size), high=torch.ones(size), reach=torch.ones(size))
+    runs.load_weights(folder, model)
+    return model.to(device).eval()

@@ -1,0 +1,138 @@
+"""Closed-loop episodes, many at once (Alg. 3): decide, hold one action, look, decide again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from cogmap.envs.maze import GOAL_RADIUS
+from cogmap.envs.pointmaze import STEPS_PER_UNIT, UNIT, PointMaze
+from cogmap.evaluation.metrics import path_efficiency
+from cogmap.evaluation.tasks import Task
+from cogmap.planning.planner import Decision, Planner
+
+Report = Callable[[int, int], None]  # called with (episodes finished, episodes)
+
+
+class Policy(Protocol):
+    """Chooses actions for several episodes at once and says how long they are held."""
+
+    hold: int  # simulator steps
+
+    def act(
+        self, positions: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[Decision | None]]:
+        """(E, 2), (E, 2) -> (E, 2) actions and the decisions behind them"""
+
+
+@dataclass
+class Episode:
+    """What happened on the way to one goal."""
+
+    task: Task
+    shortest: float  # l: the shortest path to the goal region, in units
+    success: bool = False
+    steps: int = 0  # simulator steps
+    length: float = 0.0  # p: the executed path, in units
+    route: list[np.ndarray] = field(default_factory=list)  # positions at each decision, then the end
+    decisions: list[Decision] = field(default_factory=list)  # one a stretch of the route; may be none
+
+    @property
+    def efficiency(self) -> float:
+        """This episode's term of SPL."""
+        return path_efficiency(self.success, self.length, self.shortest)
+
+
+class PlannerPolicy:
+    """The method: one unit of the planner's choice, then look again."""
+
+    hold = STEPS_PER_UNIT
+
+    def __init__(self, planner: Planner) -> None:
+        self.planner = planner
+
+    def act(
+        self, positions: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[Decision | None]]:
+        decisions = self.planner.decide_many(positions, goals)
+        return np.stack([decision.action for decision in decisions]), decisions
+
+
+class RandomPolicy:
+    """The floor: a fresh uniform action at every simulator step."""
+
+    hold = 1
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def act(
+        self, positions: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[Decision | None]]:
+        return self._rng.uniform(-1.0, 1.0, size=positions.shape), [None] * len(positions)
+
+
+class OraclePolicy:
+    """The ceiling: knows the walls and follows the shortest path, one unit at a time."""
+
+    hold = STEPS_PER_UNIT
+
+    def __init__(self, world: PointMaze) -> None:
+        self._world = world
+
+    def act(
+        self, positions: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[Decision | None]]:
+        actions = np.zeros_like(positions)
+        for e, (position, goal) in enumerate(zip(positions, goals, strict=True)):
+            stop, _ = self._world.paths.next_stop(position, goal, beyond=0.05)
+            way = stop - position
+            actions[e] = way / max(float(np.linalg.norm(way)), UNIT)
+        return actions, [None] * len(positions)
+
+
+def run_episodes(
+    world: PointMaze,
+    tasks: Sequence[Task],
+    policy: Policy,
+    *,
+    budget: int,
+    report: Report | None = None,
+) -> list[Episode]:
+    """Runs every task until its goal region is entered or `budget` simulator steps are spent."""
+    positions = np.array([task.start for task in tasks], dtype=np.float64)
+    goals = np.array([task.goal for task in tasks], dtype=np.float64)
+    episodes = [Episode(task, world.shortest(np.array(task.start), np.array(task.goal))) for task in tasks]
+    physics = world.physics()
+    physics.reset(positions)
+    active = np.linalg.norm(positions - goals, axis=1) > GOAL_RADIUS
+    for episode, position, under_way in zip(episodes, positions, active, strict=True):
+        episode.route.append(position.copy())
+        episode.success = not under_way
+    spent = 0
+    while active.any() and spent < budget:
+        steps = min(policy.hold, budget - spent)
+        running = np.flatnonzero(active)
+        actions = np.zeros_like(positions)
+        actions[running], decisions = policy.act(positions[running], goals[running])
+        path = physics.hold(actions, steps, active)  # (E, steps, 2)
+        spent += steps
+        for e, decision in zip(running, decisions, strict=True):
+            episode = episodes[e]
+            inside = np.linalg.norm(path[e] - goals[e], axis=1) <= GOAL_RADIUS
+            taken = int(inside.argmax()) + 1 if inside.any() else steps  # success ends the episode
+            walked = np.concatenate([positions[e][None], path[e, :taken]])
+            episode.length += float(np.linalg.norm(np.diff(walked, axis=0), axis=1).sum())
+            episode.steps += taken
+            episode.success = bool(inside.any())
+            episode.route.append(walked[-1].copy())
+            if decision is not None:
+                episode.decisions.append(decision)
+            active[e] = not episode.success
+        positions = path[:, -1].copy()
+        if report is not None:
+            report(int((~active).sum()), len(tasks))
+    return episodes

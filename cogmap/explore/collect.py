@@ -1,0 +1,96 @@
+"""A walk in a world becomes Trajectories (Sec. 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from cogmap.data.trajectories import Trajectories
+from cogmap.envs.maze import MOVES, Maze
+from cogmap.envs.physics import Physics
+from cogmap.errors import CogmapError
+from cogmap.explore.walks import coverage_mask, lattice_walk, masked
+
+SIMULATOR_STEPS_PER_MOVE = 5  # Sec. 4.1: five simulator steps per lattice transition
+
+Progress = Callable[[Iterable], Iterable]
+
+
+def split_steps(steps: int, episodes: int) -> list[int]:
+    """Steps of each episode, as equal as can be."""
+    if episodes < 1:
+        raise CogmapError(f"episodes={episodes}; give at least one.")
+    if steps < episodes:
+        raise CogmapError(f"steps={steps} over {episodes} episodes leaves empty ones; walk longer.")
+    return [len(part) for part in np.array_split(np.arange(steps), episodes)]
+
+
+def collect_walk(
+    maze: Maze, *, steps: int, seed: int, episodes: int = 1, coverage: float = 1.0
+) -> Trajectories:
+    """The paper's lattice walk: nine moves, uniform; a blocked move stays where it is.
+
+    Each transition is five simulator steps, which on this lattice end on the next point exactly
+    (tests/test_physics.py), so the walk needs no simulator. A maze of several parts is explored
+    in the part where each episode happens to start.
+    """
+    rng = np.random.default_rng(seed)
+    mask = coverage_mask(maze.lattice, coverage, rng)
+    lattice = masked(maze.lattice, mask)
+    starts, index, actions = [0], [], []
+    for length in split_steps(steps, episodes):
+        start = int(rng.choice(np.flatnonzero(mask)))
+        moves = rng.integers(len(MOVES), size=length)
+        states = lattice_walk(lattice, start, moves)
+        moved = np.diff(lattice.points[states], axis=0)  # what was done, blocked moves as stay
+        index.append(states)
+        actions.append(np.append(moved, [[0.0, 0.0]], axis=0).astype(np.int8))
+        starts.append(starts[-1] + len(states))
+    return Trajectories(
+        episode_starts=np.array(starts[:-1]),
+        table=lattice.points.astype(np.float32),
+        index=np.concatenate(index),
+        actions=np.concatenate(actions),
+        hold=SIMULATOR_STEPS_PER_MOVE,
+        source=f"lattice walk in {maze.name}, {steps} steps, coverage {coverage}, seed {seed}",
+    )
+
+
+def collect_actions(
+    maze: Maze,
+    physics: Physics,
+    *,
+    steps: int,
+    seed: int,
+    episodes: int,
+    hold: int,
+    coverage: float = 1.0,
+    progress: Progress = iter,
+) -> Trajectories:
+    """Uniform random actions in the simulator, each held for `hold` of its steps.
+
+    Episodes start at random lattice points and run side by side. With coverage below one they
+    start inside the mask; an action may lead out of it.
+    """
+    if hold < 1:
+        raise CogmapError(f"hold={hold}; an action lasts at least one simulator step.")
+    rng = np.random.default_rng(seed)
+    mask = coverage_mask(maze.lattice, coverage, rng)
+    lengths = np.array(split_steps(steps, episodes))
+    starts = maze.lattice.points[rng.choice(np.flatnonzero(mask), size=episodes)]
+    longest = int(lengths.max())
+    actions = rng.uniform(-1.0, 1.0, size=(episodes, longest + 1, 2)).astype(np.float32)
+    seen = np.empty((episodes, longest + 1, 2), dtype=np.float32)
+    seen[:, 0] = starts
+    physics.reset(starts)
+    for t in progress(range(longest)):
+        seen[:, t + 1] = physics.hold(actions[:, t], hold, active=t < lengths)[:, -1]
+    rows = np.arange(longest + 1) <= lengths[:, None]  # (E, T + 1): the rows that exist
+    return Trajectories(
+        episode_starts=np.concatenate([[0], np.cumsum(lengths + 1)[:-1]]),
+        observations=seen[rows],
+        actions=actions[rows],
+        hold=hold,
+        source=f"uniform actions in {maze.name}, {steps} steps, seed {seed}",
+    )

@@ -1,0 +1,137 @@
+"""Planning by probability improvement (Alg. 3): look, score every candidate, take the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from cogmap.dynamics.model import LocalDynamics
+from cogmap.errors import CogmapError
+from cogmap.planning.candidates import Candidates
+from cogmap.planning.objective import Rule, log_progress, objective, progress
+
+
+class Scorer(Protocol):
+    """G towards goals at fixed horizons: learned (LearnedScorer) or exact (ExactScorer)."""
+
+    taus: Tensor  # (T,)
+
+    def embed_goals(self, goals: Tensor) -> Tensor:
+        """(E, ...) -> one row a goal, to be given back to score"""
+
+    def score(self, observations: Tensor, goals: Tensor) -> Tensor:
+        """(E, K, ...), (E, ...) -> (E, K, T)"""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One choice, and why: the hub that the command line, figures and results share."""
+
+    action: np.ndarray  # (action size,) to be held for one unit
+    value: float  # V_beta of the chosen candidate
+    horizon: int  # the horizon that argued for it
+    progress: np.ndarray  # (T,) of the chosen candidate at its best radius
+    values: np.ndarray  # (A,) of every candidate
+    outcome: np.ndarray  # (...) the predicted observation that won
+
+
+class Planner:
+    """Frozen models, a rule and candidates; `decide` is one pass of Algorithm 3's loop.
+
+    `arrived(observations, goals)` tells which predicted observations are the goal, and
+    `goal_share` is p0 of that region: the horizon-zero term of geometric weights needs both.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        dynamics: LocalDynamics,
+        rule: Rule,
+        candidates: Candidates,
+        *,
+        arrived: Callable[[Tensor, Tensor], Tensor] | None = None,
+        goal_share: float = 1.0,
+    ) -> None:
+        if rule.zero_weight and arrived is None:
+            raise CogmapError("geometric weights need to know when a state is the goal (arrived).")
+        self.scorer, self.dynamics, self.rule, self.candidates = scorer, dynamics, rule, candidates
+        self._arrived, self._goal_share = arrived, goal_share
+        self._device = next(dynamics.parameters()).device
+        self._weights = torch.as_tensor(rule.horizons.weights, dtype=torch.float32).to(self._device)
+        self._actions = torch.as_tensor(candidates.actions, dtype=torch.float32).to(self._device)
+        self._goals: dict[bytes, Tensor] = {}
+
+    def decide(self, observation: np.ndarray, goal: np.ndarray) -> Decision:
+        """The action whose predicted outcome makes the goal likeliest."""
+        return self.decide_many(np.asarray(observation)[None], np.asarray(goal)[None])[0]
+
+    @torch.no_grad()
+    def decide_many(self, observations: np.ndarray, goals: np.ndarray) -> list[Decision]:
+        """One decision for each of E episodes, in one pass. (E, d), (E, d)"""
+        here = torch.as_tensor(observations, dtype=torch.float32).to(self._device)
+        target = torch.as_tensor(goals, dtype=torch.float32).to(self._device)
+        episodes, actions, radii = len(here), len(self._actions), len(self.candidates.radii)
+
+        # Predict where each candidate leads, at each radius (Alg. 3, line 5).
+        steps = self.candidates.reading_steps
+        passed = self.dynamics.along(
+            here.repeat_interleave(actions, 0), self._actions.repeat(episodes, 1), max(steps)
+        )[:, [step - 1 for step in steps]]
+        outcomes = passed.view(episodes, actions * radii, -1)
+
+        # Score them and the present state against the goal at every horizon (line 6).
+        embedded = torch.stack([self._goal(goal, row) for goal, row in zip(goals, target)])
+        score = self.scorer.score(torch.cat([outcomes, here[:, None]], dim=1), embedded)
+        there, now = score[:, :-1], score[:, -1:]
+        if self.rule.floor is None:
+            delta = progress(there, now)  # (E, A R, T)
+        else:
+            delta = log_progress(there, now, floor=self.rule.floor)
+        value = objective(delta, self._weights, self.rule.beta)  # (E, A R)
+        if self.rule.zero_weight:
+            assert self._arrived is not None
+            reached = self._arrived(outcomes, target).float() - self._arrived(here[:, None], target).float()
+            value = value + self.rule.zero_weight * reached / self._goal_share
+
+        # A candidate is worth its best radius; the best candidate is chosen (line 8).
+        by_action, radius = value.view(episodes, actions, radii).max(-1)
+        chosen = by_action.argmax(-1)
+        row = torch.arange(episodes, device=self._device)
+        best = chosen * radii + radius[row, chosen]  # (E,) into A R
+        gain, score_there = delta[row, best], there[row, best]
+        horizon = self.scorer.taus[self._argument(gain, score_there)]
+        return [
+            Decision(
+                action=self.candidates.actions[int(chosen[e])],
+                value=float(by_action[e, chosen[e]]),
+                horizon=int(horizon[e]),
+                progress=gain[e].cpu().numpy(),
+                values=by_action[e].cpu().numpy(),
+                outcome=outcomes[e, best[e]].cpu().numpy(),
+            )
+            for e in range(episodes)
+        ]
+
+    def _argument(self, gain: Tensor, score: Tensor) -> Tensor:
+        """Which horizon spoke for the choice. (E, T), (E, T) -> (E,)
+
+        The one of largest progress; for pooled exp(G), the one that contributes most (App. D.2).
+        """
+        if self.rule.floor is None and math.isinf(self.rule.beta):
+            return score.argmax(-1)
+        return gain.argmax(-1)
+
+    def _goal(self, goal: np.ndarray, row: Tensor) -> Tensor:
+        """A goal's embedding, computed once."""
+        key = np.ascontiguousarray(goal).tobytes()
+        if key not in self._goals:
+            if len(self._goals) >= 1024:  # a long-lived planner does not grow without end
+                self._goals.clear()
+            self._goals[key] = self.scorer.embed_goals(row[None])[0]
+        return self._goals[key]

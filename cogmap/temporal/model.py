@@ -1,0 +1,123 @@
+"""The multi-horizon energy-based model G(x, y, tau) (Sec. 2.2, Eq. 1 and 3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from cogmap.errors import CogmapError
+from cogmap.temporal.encoders import (
+    HORIZON_WIDTH,
+    FourierFeatures,
+    HorizonEmbedding,
+    HorizonHead,
+    StateTrunk,
+)
+from cogmap.temporal.scorer import LearnedScorer
+
+FIRST_BETA0 = 10.0  # alignment starts sharp enough for ratios of e^10, as SigLIP's scale does
+FIRST_BETA1 = -3.0
+
+
+@dataclass(frozen=True)
+class TemporalConfig:
+    """The shape of a temporal model; what is needed to build it before its weights are read."""
+
+    observation_shape: tuple[int, ...]
+    """Shape of one observation."""
+    tau_max: int = 8192
+    """The longest horizon it is trained for."""
+    width: int = 256
+    """Units in each hidden layer."""
+    embedding: int = 64
+    """Length D of the unit embeddings."""
+    waves: int = 64
+    """Fourier features of a state."""
+    cycles: float = 0.3
+    """Their typical periods across half the data's width."""
+    tied: bool = True
+    """One encoder for sources and targets."""
+    normalised: bool = True
+    """Subtract each source's own log-partition over the bank (Eq. 12); the softmax loss needs it."""
+    bank_size: int = 0
+    """Reference observations kept for that; 0 until the data is seen."""
+
+
+class TemporalModel(nn.Module):
+    """Scores how much likelier y is to follow x after tau steps than to occur at all.
+
+    Shape letters: B sources, C targets, N observations, T horizons, D embedding, R bank.
+    """
+
+    bank: Tensor
+    bank_log_share: Tensor
+
+    def __init__(self, config: TemporalConfig, *, low: Tensor, high: Tensor, seed: int = 0) -> None:
+        super().__init__()
+        if len(config.observation_shape) != 1:
+            raise CogmapError(
+                f"observations of shape {config.observation_shape}; states must be flat vectors."
+            )
+        self.config = config
+        generator = torch.Generator().manual_seed(seed)
+
+        def encoder() -> tuple[StateTrunk, HorizonHead]:
+            features = FourierFeatures(
+                low, high, count=config.waves, cycles=config.cycles, generator=generator
+            )
+            trunk = StateTrunk(features, width=config.width)
+            return trunk, HorizonHead(width=config.width, embedding=config.embedding)
+
+        self.source_trunk, self.source_head = encoder()
+        if config.tied:
+            self.target_trunk, self.target_head = self.source_trunk, self.source_head
+        else:
+            self.target_trunk, self.target_head = encoder()
+        self.horizon = HorizonEmbedding()
+        self.betas = nn.Linear(HORIZON_WIDTH, 2)
+        nn.init.zeros_(self.betas.weight)
+        with torch.no_grad():
+            self.betas.bias.copy_(torch.tensor([math.log(FIRST_BETA0), FIRST_BETA1]))
+        self.register_buffer("bank", torch.zeros(config.bank_size, *config.observation_shape))
+        self.register_buffer("bank_log_share", torch.zeros(config.bank_size))
+
+    def beta(self, horizon: Tensor) -> tuple[Tensor, Tensor]:
+        """beta0 > 0 and beta1 of embedded horizons. (T, E) -> (T,), (T,)"""
+        log_beta0, beta1 = self.betas(horizon).unbind(-1)
+        return log_beta0.exp(), beta1
+
+    def raw_pair_score(self, sources: Tensor, targets: Tensor, taus: Tensor) -> Tensor:
+        """beta0 <h, g> + beta1 for every pair: what training contrasts. -> (T, B, C)
+
+        Tied encoders that are given one tensor for both sides encode it once.
+        """
+        horizon = self.horizon(taus)
+        beta0, beta1 = self.beta(horizon)
+        h = self.source_head(self.source_trunk(sources), horizon)  # (B, T, D)
+        if targets is sources and self.config.tied:
+            g = h
+        else:
+            g = self.target_head(self.target_trunk(targets), horizon)  # (C, T, D)
+        alignment = torch.einsum("btd,ctd->tbc", h, g)
+        return beta0[:, None, None] * alignment + beta1[:, None, None]
+
+    def pair_score(self, sources: Tensor, targets: Tensor, tau: int) -> Tensor:
+        """G between every source and every target at one horizon (Eq. 3). -> (B, C)"""
+        taus = torch.tensor([tau], device=sources.device)
+        score = self.raw_pair_score(sources, targets, taus)[0]
+        if self.config.normalised:
+            score = score - self.log_partition(sources, taus)
+        return score
+
+    def log_partition(self, sources: Tensor, taus: Tensor) -> Tensor:
+        """log E_p0 exp(beta0 <h, g> + beta1) of each source over the bank (Eq. 12). -> (B, T)"""
+        raw = self.raw_pair_score(sources, self.bank, taus)  # (T, B, R)
+        return torch.logsumexp(raw + self.bank_log_share, dim=-1).T
+
+    def goal_score(self, observations: Tensor, goal: Tensor, taus: Tensor) -> Tensor:
+        """G of many observations towards one goal at many horizons. (N, ...), (...) -> (N, T)"""
+        scorer = LearnedScorer(self, taus)
+        return scorer.score(observations[None], scorer.embed_goals(goal[None]))[0]

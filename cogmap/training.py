@@ -1,0 +1,143 @@
+"""The loop that both models share: steps, schedule, reports, checkpoints, resume, CUDA graph."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from cogmap import runs
+
+Progress = Callable[[Iterable[int]], Iterable[int]]
+Statistics = dict[str, Tensor]
+
+REPORT_EVERY = 100  # steps between two lines of metrics.jsonl
+
+
+@dataclass(frozen=True)
+class Optimisation:
+    """How long and how fast to learn."""
+
+    steps: int
+    learning_rate: float
+    weight_decay: float
+    checkpoint_every: int
+
+
+def one_cycle(step: int, steps: int, *, warm: float = 0.1) -> float:
+    """Share of the peak learning rate: rises over the first tenth, then falls as a cosine to 0."""
+    rise = max(1.0, warm * steps)
+    if step < rise:
+        return (step + 1) / rise
+    return 0.5 * (1 + math.cos(math.pi * (step - rise) / max(1.0, steps - rise)))
+
+
+def train(
+    model: nn.Module,
+    loss: Callable[[], tuple[Tensor, Statistics]],
+    optimisation: Optimisation,
+    *,
+    generator: torch.Generator,
+    folder: Path,
+    save: Callable[[], None],
+    progress: Progress = iter,
+) -> None:
+    """Minimises `loss`, which draws its own batch from `generator`, and keeps `folder` loadable.
+
+    Resumes from folder/training_state.pt where there is one; the result is the same as without
+    the interruption (tests/test_training.py).
+    """
+    device = next(model.parameters()).device
+    rate = torch.tensor(0.0, device=device)
+    optimiser = torch.optim.AdamW(
+        model.parameters(),
+        lr=rate,
+        weight_decay=optimisation.weight_decay,
+        fused=True,
+        capturable=device.type == "cuda",
+    )
+    first = 0
+    if (state := runs.load_state(folder)) is not None:
+        first = state["step"]
+        model.load_state_dict(state["model"])
+        optimiser.load_state_dict(state["optimiser"])
+        generator.set_state(state["generator"])
+        for group in optimiser.param_groups:
+            group["lr"] = rate  # the loaded one is a copy that the schedule would not reach
+
+    def step() -> tuple[Tensor, Statistics]:
+        value, statistics = loss()
+        optimiser.zero_grad(set_to_none=False)
+        value.backward()
+        optimiser.step()
+        return value.detach(), statistics
+
+    def checkpoint(done: int) -> None:
+        save()
+        values: dict[str, Any] = {"step": done, "generator": generator.get_state()}
+        values |= {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
+        runs.save_state(folder, values)
+
+    if device.type == "cuda" and first < optimisation.steps:
+        step = captured(step, model, optimiser, generator)
+    model.train()
+    began = time.perf_counter()
+    for number in progress(range(first, optimisation.steps)):
+        rate.fill_(optimisation.learning_rate * one_cycle(number, optimisation.steps))
+        value, statistics = step()
+        done = number + 1
+        if done % REPORT_EVERY == 0 or done == optimisation.steps:
+            row: dict[str, float] = {"step": done, "loss": float(value)}
+            row |= {name: float(value) for name, value in statistics.items()}
+            row["seconds"] = round(time.perf_counter() - began, 3)
+            runs.append_metrics(folder, row)
+        if done % optimisation.checkpoint_every == 0 or done == optimisation.steps:
+            checkpoint(done)
+    model.eval()
+
+
+def captured(
+    step: Callable[[], tuple[Tensor, Statistics]],
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    generator: torch.Generator,
+) -> Callable[[], tuple[Tensor, Statistics]]:
+    """The same step as one CUDA graph: our small networks wait for launches, not for arithmetic.
+
+    The warm-up that capture needs is undone, so a captured run starts where a plain one does.
+    """
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    moments = {
+        parameter: {name: value.clone() for name, value in values.items()}
+        for parameter, values in optimiser.state.items()
+    }
+    randomness = generator.get_state()
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    graph.register_generator_state(generator)
+    with torch.cuda.graph(graph):
+        outcome = step()
+    with torch.no_grad():
+        for name, value in model.state_dict().items():
+            value.copy_(weights[name])
+        for parameter, values in optimiser.state.items():
+            for name, value in values.items():
+                value.copy_(moments[parameter][name]) if parameter in moments else value.zero_()
+    generator.set_state(randomness)
+
+    def replay() -> tuple[Tensor, Statistics]:
+        graph.replay()
+        return outcome
+
+    return replay
