@@ -37,7 +37,7 @@ class Episodes:
     """Where episodes lie in the rows, on a device, and draws of rows inside them."""
 
     def __init__(self, data: Trajectories, *, device: torch.device | str = "cpu") -> None:
-        self.starts = torch.as_tensor(np.asarray(data.episode_starts), device=device)
+        self.starts = torch.as_tensor(np.array(data.episode_starts), device=device)
         self.lengths = torch.as_tensor(data.episode_lengths, device=device)
         self.longest = int(data.episode_lengths.max()) - 1  # the longest horizon any episode holds
 

@@ -23,9 +23,9 @@ class Policy(Protocol):
     hold: int  # simulator steps
 
     def act(
-        self, positions: np.ndarray, goals: np.ndarray
+        self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
-        """(E, 2), (E, 2) -> (E, 2) actions and the decisions behind them"""
+        """(E,) which episodes, (E, 2), (E, 2) -> (E, 2) actions and the decisions behind them"""
 
 
 @dataclass
@@ -47,17 +47,36 @@ class Episode:
 
 
 class PlannerPolicy:
-    """The method: one unit of the planner's choice, then look again."""
+    """The method: one unit of the planner's choice, then look again.
+
+    A candidate that was just tried and did not move the agent is set aside until the agent moves:
+    the local model was wrong there, and a planner without memory would try it for ever.
+    """
 
     hold = STEPS_PER_UNIT
 
-    def __init__(self, planner: Planner) -> None:
+    def __init__(self, planner: Planner, *, remember: bool = True) -> None:
         self.planner = planner
+        self._remember = remember
+        self._last: dict[int, tuple[np.ndarray, int]] = {}  # episode -> position, candidate tried
+        self._barred: dict[int, set[int]] = {}
 
     def act(
-        self, positions: np.ndarray, goals: np.ndarray
+        self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
-        decisions = self.planner.decide_many(positions, goals)
+        exclude = np.zeros((len(positions), len(self.planner.candidates.actions)), dtype=bool)
+        for row, e in enumerate(episodes if self._remember else []):
+            if e not in self._last:
+                continue
+            before, tried = self._last[e]
+            if self.planner.stalled(before[None], positions[row][None])[0]:
+                self._barred.setdefault(e, set()).add(tried)
+            else:
+                self._barred.pop(e, None)
+            exclude[row, list(self._barred.get(e, ()))] = True
+        decisions = self.planner.decide_many(positions, goals, exclude=exclude)
+        for e, position, decision in zip(episodes, positions, decisions, strict=True):
+            self._last[e] = (position.copy(), decision.candidate)
         return np.stack([decision.action for decision in decisions]), decisions
 
 
@@ -70,7 +89,7 @@ class RandomPolicy:
         self._rng = np.random.default_rng(seed)
 
     def act(
-        self, positions: np.ndarray, goals: np.ndarray
+        self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         return self._rng.uniform(-1.0, 1.0, size=positions.shape), [None] * len(positions)
 
@@ -84,7 +103,7 @@ class OraclePolicy:
         self._world = world
 
     def act(
-        self, positions: np.ndarray, goals: np.ndarray
+        self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         actions = np.zeros_like(positions)
         for e, (position, goal) in enumerate(zip(positions, goals, strict=True)):
@@ -117,7 +136,7 @@ def run_episodes(
         steps = min(policy.hold, budget - spent)
         running = np.flatnonzero(active)
         actions = np.zeros_like(positions)
-        actions[running], decisions = policy.act(positions[running], goals[running])
+        actions[running], decisions = policy.act(running, positions[running], goals[running])
         path = physics.hold(actions, steps, active)  # (E, steps, 2)
         spent += steps
         for e, decision in zip(running, decisions, strict=True):

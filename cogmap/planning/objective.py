@@ -15,7 +15,7 @@ from torch import Tensor
 from cogmap.errors import CogmapError
 
 GAMMA = 0.99  # discount of the geometric weights (App. B.6)
-LOG_FLOOR = -10.0  # scores below this say "far" and no more (docs/differences.md)
+LOG_FLOOR = -6.0  # scores below this say "far" and no more (docs/differences.md)
 NODES_PER_OCTAVE = 16
 
 

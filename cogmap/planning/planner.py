@@ -17,6 +17,9 @@ from cogmap.planning.candidates import Candidates
 from cogmap.planning.objective import Rule, log_progress, objective, progress
 
 
+STALL = 0.1  # share of a typical move below which an action counts as blocked
+
+
 class Scorer(Protocol):
     """G towards goals at fixed horizons: learned (LearnedScorer) or exact (ExactScorer)."""
 
@@ -33,6 +36,7 @@ class Scorer(Protocol):
 class Decision:
     """One choice, and why: the hub that the command line, figures and results share."""
 
+    candidate: int  # which of the candidates
     action: np.ndarray  # (action size,) to be held for one unit
     value: float  # V_beta of the chosen candidate
     horizon: int  # the horizon that argued for it
@@ -72,8 +76,10 @@ class Planner:
         return self.decide_many(np.asarray(observation)[None], np.asarray(goal)[None])[0]
 
     @torch.no_grad()
-    def decide_many(self, observations: np.ndarray, goals: np.ndarray) -> list[Decision]:
-        """One decision for each of E episodes, in one pass. (E, d), (E, d)"""
+    def decide_many(
+        self, observations: np.ndarray, goals: np.ndarray, *, exclude: np.ndarray | None = None
+    ) -> list[Decision]:
+        """One decision for each of E episodes, in one pass. (E, d), (E, d), (E, A) bool"""
         here = torch.as_tensor(observations, dtype=torch.float32).to(self._device)
         target = torch.as_tensor(goals, dtype=torch.float32).to(self._device)
         episodes, actions, radii = len(here), len(self._actions), len(self.candidates.radii)
@@ -101,6 +107,9 @@ class Planner:
 
         # A candidate is worth its best radius; the best candidate is chosen (line 8).
         by_action, radius = value.view(episodes, actions, radii).max(-1)
+        if exclude is not None:
+            barred = torch.as_tensor(exclude).to(self._device)
+            by_action = by_action.masked_fill(barred & ~barred.all(-1, keepdim=True), -math.inf)
         chosen = by_action.argmax(-1)
         row = torch.arange(episodes, device=self._device)
         best = chosen * radii + radius[row, chosen]  # (E,) into A R
@@ -108,6 +117,7 @@ class Planner:
         horizon = self.scorer.taus[self._argument(gain, score_there)]
         return [
             Decision(
+                candidate=int(chosen[e]),
                 action=self.candidates.actions[int(chosen[e])],
                 value=float(by_action[e, chosen[e]]),
                 horizon=int(horizon[e]),
@@ -117,6 +127,11 @@ class Planner:
             )
             for e in range(episodes)
         ]
+
+    def stalled(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Whether an executed unit failed to move the agent. (E, d), (E, d) -> (E,) bool"""
+        reach = float(self.dynamics.reach.norm()) * self.candidates.steps_per_unit
+        return np.linalg.norm(after - before, axis=1) < STALL * reach
 
     def _argument(self, gain: Tensor, score: Tensor) -> Tensor:
         """Which horizon spoke for the choice. (E, T), (E, T) -> (E,)

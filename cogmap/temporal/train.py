@@ -20,14 +20,14 @@ import torch
 from torch import Tensor
 
 from cogmap import devices, runs
-from cogmap.data.sampling import HORIZON_LAWS, Episodes, pair_counts
+from cogmap.data.sampling import HORIZON_LAWS, Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
 from cogmap.temporal import losses
+from cogmap.temporal.batches import TABLE_LIMIT, batches_for
 from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.training import Optimisation, Progress, train
 
-TABLE_LIMIT = 2048  # distinct observations up to which pairs are counted on the whole table
 BANK_LIMIT = 1024  # reference observations kept for normalising sources
 
 
@@ -43,10 +43,12 @@ class TemporalTraining:
     """N of the nce loss; by default the number of other pairs in the batch, as in the paper."""
     tau_max: int = 8192
     """Longest horizon."""
-    horizons: Literal["log", "root"] = "log"
+    horizons: Literal["log", "root"] = "root"
     """p(tau): log-uniform, or proportional to tau^-1/2."""
-    lags: int = 1
+    lags: int = 4
     """Horizons drawn in each update."""
+    compose: bool = True
+    """Compose long horizons from two halves (softmax only; temporal/batches.py)."""
     pairs: int = 65536
     """Pairs drawn for each horizon where observations repeat (a table)."""
     batch: int = 1024
@@ -59,6 +61,8 @@ class TemporalTraining:
     """Typical periods of the Fourier features across half the data's width."""
     tied: bool = True
     """One encoder for sources and targets."""
+    jitter: float = 0.0
+    """Each row of a table stands for positions up to this far around it (lattice walks)."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4
@@ -125,49 +129,25 @@ def train_temporal(
     if settings.loss == "nce":
         contrast = functools.partial(losses.nce, negatives=settings.negatives)
 
-    def horizons() -> Tensor:  # 3: one draw in each of `lags` equal parts of [0, 1)
+    batches = batches_for(
+        data,
+        episodes,
+        pairs=settings.pairs,
+        batch=settings.batch,
+        jitter=settings.jitter,
+        compose=settings.compose and settings.loss == "softmax",
+    )
+
+    def loss() -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.lags, generator=generator, device=device)
-        parts = torch.arange(settings.lags, device=device)
-        return law((parts + u) / settings.lags, settings.tau_max)
-
-    counted = data.table is not None and len(data.table) <= TABLE_LIMIT
-    if counted:
-        table = torch.as_tensor(np.array(data.table), dtype=torch.float32, device=device)
-        index = torch.as_tensor(np.array(data.index), dtype=torch.long, device=device)
-
-    def loss_on_table() -> tuple[Tensor, dict[str, Tensor]]:
-        taus = horizons()
-        counts = []
-        for tau in taus.unbind():
-            source, target = episodes.pairs(tau, settings.pairs, generator)  # 4
-            counts.append(pair_counts(index[source], index[target], len(table)))
-        scores = model.raw_pair_score(table, table, taus)  # 5, 6: every target is a negative
-        return contrast(scores, torch.stack(counts))  # 7
-
-    identity = torch.eye(settings.batch, device=device)
-
-    def loss_on_rows() -> tuple[Tensor, dict[str, Tensor]]:
-        values, statistics = [], {}
-        for tau in horizons()[:, None].unbind():
-            rows = episodes.pairs(tau, settings.batch, generator)  # 4
-            source, target = (observations(data, side, device) for side in rows)
-            scores = model.raw_pair_score(source, target, tau)  # 5, 6: the other rows' targets
-            value, statistics = contrast(scores, identity)  # 7
-            values.append(value)
-        return torch.stack(values).mean(), statistics
-
-    on_device = None
-    if not counted and device.type != "cpu":  # states fit on the device whole
-        on_device = torch.as_tensor(data.rows(np.arange(len(data))), dtype=torch.float32).to(device)
-
-    def observations(data: Trajectories, rows: Tensor, device: torch.device) -> Tensor:
-        if on_device is not None:
-            return on_device[rows]
-        return torch.as_tensor(data.rows(rows.numpy()), dtype=torch.float32, device=device)
+        parts = torch.arange(settings.lags, device=device)  # one horizon in each equal part
+        taus = law((parts + u) / settings.lags, settings.tau_max)  # 3
+        scores, counts = batches.draw(model, taus, generator)  # 4, 5, 6
+        return contrast(scores, counts)  # 7
 
     train(
         model,
-        loss_on_table if counted else loss_on_rows,
+        loss,
         Optimisation(
             steps=settings.steps,
             learning_rate=settings.learning_rate,
