@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 
 from cogmap.errors import CogmapError
+from cogmap.temporal.settings import Device
 
-Device = Literal["auto", "cpu", "cuda", "mps"]
+__all__ = ["Device", "pick"]
 
 
 def pick(device: str) -> torch.device:

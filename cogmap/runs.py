@@ -1,11 +1,11 @@
 """A run folder: what was asked, what was measured, and weights that a kill cannot spoil.
 
-    RUN/config.json              the world and every setting of the run
-    RUN/temporal/, RUN/dynamics/ one folder a model:
-        config.json                its shape
-        model.safetensors          its weights
-        metrics.jsonl              one line a report (docs/metrics.md)
-        training_state.pt          optimiser, randomness and step, to resume from
+RUN/config.json              the world and every setting of the run
+RUN/temporal/, RUN/dynamics/ one folder a model:
+    config.json                its shape
+    model.safetensors          its weights
+    metrics.jsonl              one line a report (docs/metrics.md)
+    training_state.pt          optimiser, randomness and step, to resume from
 """
 
 from __future__ import annotations
@@ -32,11 +32,14 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(temporary)
+        temporary.chmod(0o644)  # safetensors makes files that only their owner can read
         os.replace(temporary, path)
     except (OSError, RuntimeError, safetensors.SafetensorError) as error:
         temporary.unlink(missing_ok=True) if path.parent.is_dir() else None
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise CogmapError(f"cannot write {path}: {reason}; free space or choose another --out.") from None
+        raise CogmapError(
+            f"cannot write {path}: {reason}; free space or choose another --out."
+        ) from None
 
 
 def write_json(path: Path, value: Any) -> None:

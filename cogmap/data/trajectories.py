@@ -2,7 +2,7 @@
 
 On disk a dataset is a folder of columns, opened by memory map:
 
-    meta.json            format, hold, source (free text)
+    meta.json            format, hold, spread, source (free text)
     episode_starts.npy   (E,)       row at which each episode begins; the first is 0
     actions.npy          (N, A)     the action taken at each row; the last row of an episode: unused
     observations.npy     (N, ...)   one observation a row, or, where observations repeat,
@@ -10,7 +10,9 @@ On disk a dataset is a folder of columns, opened by memory map:
     index.npy            (N,)         which of them each row saw
 
 Row t and row t + tau of one episode are a pair at horizon tau; rows t and t + 1 with the action of
-row t are a transition. An action is held for `hold` simulator steps between two rows.
+row t are a transition. An action is held for `hold` simulator steps between two rows. A row of a
+table may stand for all states up to `spread` around it: a lattice walk visits points, but the
+agent it speaks for will stand between and beside them.
 """
 
 from __future__ import annotations
@@ -36,13 +38,16 @@ class Trajectories:
     index: np.ndarray | None = None  # (N,) int32 into table
     actions: np.ndarray | None = None  # (N, A) float32
     hold: int = 1  # simulator steps between two rows
+    spread: float = 0.0  # how far around a table's row its states reach, on each axis
     source: str = ""  # how it was made, for a reader
 
     def __post_init__(self) -> None:
         if (self.observations is None) == (self.table is None):
             raise CogmapError("a dataset holds either observations or a table with an index.")
         if (self.table is None) != (self.index is None):
-            raise CogmapError("a table of observations needs an index column, and an index a table.")
+            raise CogmapError(
+                "a table of observations needs an index column, and an index a table."
+            )
         starts = np.asarray(self.episode_starts)
         if starts.ndim != 1 or not len(starts) or starts[0] != 0 or (np.diff(starts) <= 0).any():
             raise CogmapError("episode_starts must rise from 0; one row for each episode.")
@@ -109,7 +114,12 @@ class Trajectories:
                 column = getattr(self, name)
                 if column is not None:
                     np.save(folder / f"{name}.npy", column)
-            meta = {"format": FORMAT, "hold": self.hold, "source": self.source}
+            meta = {
+                "format": FORMAT,
+                "hold": self.hold,
+                "spread": self.spread,
+                "source": self.source,
+            }
             (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
         except OSError as error:
             raise CogmapError(f"cannot write {folder}: {error.strerror or error}.") from None
@@ -134,7 +144,7 @@ class Trajectories:
                 return None
             try:
                 return np.load(path, mmap_mode="r")
-            except (ValueError, OSError):
+            except (ValueError, OSError, EOFError):  # EOF: an empty file
                 raise CogmapError(f"{path} is truncated or no .npy file; make it anew.") from None
 
         starts = column("episode_starts")
@@ -147,5 +157,6 @@ class Trajectories:
             index=column("index"),
             actions=column("actions"),
             hold=int(meta["hold"]),
+            spread=float(meta.get("spread", 0.0)),
             source=str(meta.get("source", "")),
         )

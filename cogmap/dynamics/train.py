@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,32 +12,9 @@ from cogmap import devices, runs
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
+from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
 from cogmap.training import Optimisation, Progress, train
-
-
-@dataclass(frozen=True)
-class DynamicsTraining:
-    """Settings of Algorithm 2."""
-
-    steps: int = 4000
-    """Updates."""
-    batch: int = 1024
-    """Transitions in each update."""
-    width: int = 256
-    """Units in each hidden layer."""
-    cycles: float = 2.0
-    """Typical periods of the Fourier features across half the data's width."""
-    learning_rate: float = 2e-3
-    """Peak of the one-cycle schedule."""
-    weight_decay: float = 1e-5
-    """AdamW's."""
-    checkpoint_every: int = 1000
-    """Updates between two checkpoints."""
-    seed: int = 0
-    """The run's only source of randomness."""
-    device: devices.Device = "auto"
-    """Where to train."""
 
 
 def squared_error(prediction: Tensor, following: Tensor) -> Tensor:
@@ -47,20 +23,26 @@ def squared_error(prediction: Tensor, following: Tensor) -> Tensor:
 
 
 def train_dynamics(
-    data: Trajectories, settings: DynamicsTraining, folder: Path, *, progress: Progress = iter
+    data: Trajectories,
+    settings: DynamicsTraining,
+    folder: Path,
+    *,
+    seed: int,
+    device: devices.Device = "auto",
+    progress: Progress = iter,
 ) -> LocalDynamics:
     """Algorithm 2, with the paper's line numbers at the side. Writes `folder`; resumes from it."""
     if data.actions is None:
         raise CogmapError("this dataset has no actions; local dynamics needs them (actions.npy).")
-    device = devices.pick(settings.device)
-    states = torch.as_tensor(data.rows(np.arange(len(data))), dtype=torch.float32, device=device)
-    actions = torch.as_tensor(np.array(data.actions), dtype=torch.float32, device=device)
-    episodes = Episodes(data, device=device)
+    place = devices.pick(device)
+    states = torch.as_tensor(data.rows(np.arange(len(data))), dtype=torch.float32, device=place)
+    actions = torch.as_tensor(np.array(data.actions), dtype=torch.float32, device=place)
+    episodes = Episodes(data, device=place)
     episodes.check_horizon(1)
     first = np.setdiff1d(np.arange(len(data)), data.episode_starts + data.episode_lengths - 1)
-    rows = torch.as_tensor(first[: 1 << 20], device=device)
+    rows = torch.as_tensor(first[: 1 << 20], device=place)
     reach = (states[rows + 1] - states[rows]).square().mean(0).sqrt().clamp(min=1e-6)
-    torch.manual_seed(settings.seed)
+    torch.manual_seed(seed)
     model = LocalDynamics(  # 1
         DynamicsConfig(
             observation_size=states.shape[1],
@@ -72,10 +54,10 @@ def train_dynamics(
         low=states.amin(0).cpu(),
         high=states.amax(0).cpu(),
         reach=reach.cpu(),
-        seed=settings.seed,
-    ).to(device)
-    generator = torch.Generator(device).manual_seed(settings.seed)
-    one = torch.ones((), dtype=torch.long, device=device)
+        seed=seed,
+    ).to(place)
+    generator = torch.Generator(place).manual_seed(seed)
+    one = torch.ones((), dtype=torch.long, device=place)
 
     def loss() -> tuple[Tensor, dict[str, Tensor]]:
         here, there = episodes.pairs(one, settings.batch, generator)  # 3
@@ -105,6 +87,8 @@ def load_dynamics(folder: Path, *, device: torch.device | str = "cpu") -> LocalD
     values = runs.read_json(folder / "config.json")
     config = runs.settings_from(DynamicsConfig, values, where=str(folder / "config.json"))
     size = config.observation_size
-    model = LocalDynamics(config, low=torch.zeros(size), high=torch.ones(size), reach=torch.ones(size))
+    model = LocalDynamics(
+        config, low=torch.zeros(size), high=torch.ones(size), reach=torch.ones(size)
+    )
     runs.load_weights(folder, model)
     return model.to(device).eval()

@@ -37,8 +37,12 @@ class Episode:
     success: bool = False
     steps: int = 0  # simulator steps
     length: float = 0.0  # p: the executed path, in units
-    route: list[np.ndarray] = field(default_factory=list)  # positions at each decision, then the end
-    decisions: list[Decision] = field(default_factory=list)  # one a stretch of the route; may be none
+    route: list[np.ndarray] = field(
+        default_factory=list
+    )  # positions at each decision, then the end
+    decisions: list[Decision] = field(
+        default_factory=list
+    )  # one a stretch of the route; may be none
 
     @property
     def efficiency(self) -> float:
@@ -49,15 +53,15 @@ class Episode:
 class PlannerPolicy:
     """The method: one unit of the planner's choice, then look again.
 
-    A candidate that was just tried and did not move the agent is set aside until the agent moves:
-    the local model was wrong there, and a planner without memory would try it for ever.
+    Where the rule says so, a candidate that was just tried and did not move the agent is set aside
+    until the agent moves: the local model was wrong there, and a planner without memory would try
+    it for ever.
     """
 
     hold = STEPS_PER_UNIT
 
-    def __init__(self, planner: Planner, *, remember: bool = True) -> None:
+    def __init__(self, planner: Planner) -> None:
         self.planner = planner
-        self._remember = remember
         self._last: dict[int, tuple[np.ndarray, int]] = {}  # episode -> position, candidate tried
         self._barred: dict[int, set[int]] = {}
 
@@ -65,7 +69,7 @@ class PlannerPolicy:
         self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         exclude = np.zeros((len(positions), len(self.planner.candidates.actions)), dtype=bool)
-        for row, e in enumerate(episodes if self._remember else []):
+        for row, e in enumerate(episodes if self.planner.rule.set_aside else ()):
             if e not in self._last:
                 continue
             before, tried = self._last[e]
@@ -124,7 +128,9 @@ def run_episodes(
     """Runs every task until its goal region is entered or `budget` simulator steps are spent."""
     positions = np.array([task.start for task in tasks], dtype=np.float64)
     goals = np.array([task.goal for task in tasks], dtype=np.float64)
-    episodes = [Episode(task, world.shortest(np.array(task.start), np.array(task.goal))) for task in tasks]
+    episodes = [
+        Episode(task, world.shortest(np.array(task.start), np.array(task.goal))) for task in tasks
+    ]
     physics = world.physics()
     physics.reset(positions)
     active = np.linalg.norm(positions - goals, axis=1) > GOAL_RADIUS

@@ -13,6 +13,7 @@ from cogmap.errors import CogmapError
 from cogmap.explore.walks import coverage_mask, lattice_walk, masked
 
 SIMULATOR_STEPS_PER_MOVE = 5  # Sec. 4.1: five simulator steps per lattice transition
+LATTICE_SPREAD = 0.35  # a ball pressed to a wall rests 0.34 beyond the outermost lattice points
 
 Progress = Callable[[Iterable], Iterable]
 
@@ -53,6 +54,7 @@ def collect_walk(
         index=np.concatenate(index),
         actions=np.concatenate(actions),
         hold=SIMULATOR_STEPS_PER_MOVE,
+        spread=LATTICE_SPREAD,
         source=f"lattice walk in {maze.name}, {steps} steps, coverage {coverage}, seed {seed}",
     )
 

@@ -36,14 +36,10 @@ def coverage_mask(lattice: Lattice, coverage: float, rng: np.random.Generator) -
 def masked(lattice: Lattice, mask: np.ndarray) -> Lattice:
     """The same lattice with moves out of the mask replaced by stay."""
     stay = np.arange(len(lattice))[:, None]
-    return Lattice(
-        lattice.points, np.where(mask[lattice.successors], lattice.successors, stay)
-    )
+    return Lattice(lattice.points, np.where(mask[lattice.successors], lattice.successors, stay))
 
 
-def lattice_walk(
-    lattice: Lattice, start: int, moves: np.ndarray
-) -> np.ndarray:
+def lattice_walk(lattice: Lattice, start: int, moves: np.ndarray) -> np.ndarray:
     """Follows moves (T,) from a start; row t is the state before move t. -> (T + 1,) int32"""
     width = lattice.successors.shape[1]
     successors = lattice.successors.ravel().tolist()  # a flat list: four times faster than numpy

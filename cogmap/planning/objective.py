@@ -98,7 +98,12 @@ def objective(delta: Tensor, weights: Tensor, beta: float) -> Tensor:
         return delta.amax(-1)
     if math.isinf(beta):
         return delta @ weights
-    return beta * torch.logsumexp(delta / beta + weights.log(), dim=-1)
+    best = delta.amax(-1, keepdim=True)
+    below = (delta - best) / beta  # at most zero
+    # log(1 + small) where V is near the mean: at large beta, float32's log(1) would lose all of it.
+    small = (weights * below.expm1()).sum(-1)
+    total = torch.where(small > -0.5, small.log1p(), (weights * below.exp()).sum(-1).log())
+    return best[..., 0] + beta * total
 
 
 def horizon_weights(delta: Tensor, weights: Tensor, beta: float) -> Tensor:
@@ -110,6 +115,10 @@ def horizon_weights(delta: Tensor, weights: Tensor, beta: float) -> Tensor:
     return torch.softmax(delta / beta + weights.log(), dim=-1)
 
 
+PAPER_RADII = (1,)  # App. D: one-step candidates
+OUR_RADII = (1, 2, 3, 4, 6)  # far points carry the signal, near ones the landing
+
+
 @dataclass(frozen=True)
 class Rule:
     """One way to turn scores into a choice: horizons, temperature, and what progress means."""
@@ -119,35 +128,49 @@ class Rule:
     beta: float
     floor: float | None = None  # None: progress in exp(G); a number: progress in G above it
     zero_weight: float = 0.0  # weight of the known horizon-zero term (geometric only)
-
-    def quadrature(self) -> Rule:
-        """The same rule on fewer horizons."""
-        return Rule(self.name, self.horizons.quadrature(), self.beta, self.floor, self.zero_weight)
+    radii: tuple[int, ...] = PAPER_RADII  # units along a candidate at which it is judged
+    set_aside: bool = False  # whether a candidate that failed to move the agent is set aside
 
 
 def rule(
-    planner: str, *, tau_max: int, gamma: float = GAMMA, log_floor: float = LOG_FLOOR
+    planner: str,
+    *,
+    tau_max: int,
+    every_horizon: bool = False,
+    gamma: float = GAMMA,
+    log_floor: float = LOG_FLOOR,
 ) -> Rule:
     """gp, pap, log, geometric, or beta=NUMBER.
 
-    gp, pap and beta=... are the paper's, on every horizon 1..tau_max. geometric is App. B.6's.
-    log averages G itself over octaves: the one we recommend.
+    gp, pap and beta=... are the paper's: uniform weight on 1..tau_max, candidates judged one unit
+    away, no memory. geometric weights horizons as App. B.6 does. log, the one we recommend,
+    averages G itself over octaves. Sums over thousands of integers are done by quadrature unless
+    `every_horizon`.
     """
-    if planner == "gp":
-        return Rule("gp", Horizons.every(tau_max), beta=0.0)
-    if planner == "pap":
-        return Rule("pap", Horizons.every(tau_max), beta=math.inf)
     if planner == "log":
-        return Rule("log", Horizons.octaves(tau_max), beta=math.inf, floor=log_floor)
+        return Rule(
+            "log",
+            Horizons.octaves(tau_max),
+            math.inf,
+            floor=log_floor,
+            radii=OUR_RADII,
+            set_aside=True,
+        )
     if planner == "geometric":
         horizons, zero = geometric(tau_max, gamma)
-        return Rule("geometric", horizons, beta=math.inf, zero_weight=zero)
+        horizons = horizons if every_horizon else horizons.quadrature()
+        return Rule(
+            "geometric", horizons, math.inf, zero_weight=zero, radii=OUR_RADII, set_aside=True
+        )
+    beta = {"gp": 0.0, "pap": math.inf}.get(planner, math.nan)
     if planner.startswith("beta="):
         try:
             beta = float(planner.removeprefix("beta="))
         except ValueError:
-            beta = math.nan
+            pass
         if not beta >= 0.0:
-            raise CogmapError(f"planner {planner!r}; the temperature is a number from 0 to inf.")
-        return Rule(planner, Horizons.every(tau_max), beta=beta)
-    raise CogmapError(f"planner {planner!r}; choose gp, pap, log, geometric or beta=NUMBER.")
+            raise CogmapError(f"planner {planner!r}: the temperature is a number from 0 to inf.")
+    if math.isnan(beta):
+        raise CogmapError(f"planner {planner!r}; choose gp, pap, log, geometric or beta=NUMBER.")
+    horizons = Horizons.every(tau_max)
+    return Rule(planner, horizons if every_horizon else horizons.quadrature(), beta)

@@ -16,7 +16,6 @@ from cogmap.errors import CogmapError
 from cogmap.planning.candidates import Candidates
 from cogmap.planning.objective import Rule, log_progress, objective, progress
 
-
 STALL = 0.1  # share of a typical move below which an action counts as blocked
 
 
@@ -102,7 +101,10 @@ class Planner:
         value = objective(delta, self._weights, self.rule.beta)  # (E, A R)
         if self.rule.zero_weight:
             assert self._arrived is not None
-            reached = self._arrived(outcomes, target).float() - self._arrived(here[:, None], target).float()
+            reached = (
+                self._arrived(outcomes, target).float()
+                - self._arrived(here[:, None], target).float()
+            )
             value = value + self.rule.zero_weight * reached / self._goal_share
 
         # A candidate is worth its best radius; the best candidate is chosen (line 8).

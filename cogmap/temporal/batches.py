@@ -44,7 +44,9 @@ def first_lag(taus: Tensor, *, compose: bool) -> Tensor:
 
 
 @torch.no_grad()
-def onward(model: TemporalModel, middle: Tensor, targets: Tensor, taus: Tensor, log_share: Tensor) -> Tensor:
+def onward(
+    model: TemporalModel, middle: Tensor, targets: Tensor, taus: Tensor, log_share: Tensor
+) -> Tensor:
     """p(y | z, t) of the model over the targets, t the rest of each horizon. -> (T, B, C)
 
     Horizons that are not composed end at the middle: theirs is the identity.
@@ -59,11 +61,11 @@ class TableBatches:
     """Pairs counted on a table of distinct observations."""
 
     def __init__(
-        self, data: Trajectories, episodes: Episodes, *, pairs: int, jitter: float, compose: bool
+        self, data: Trajectories, episodes: Episodes, *, pairs: int, compose: bool
     ) -> None:
         device = episodes.starts.device
-        self._episodes, self._pairs, self._jitter = episodes, pairs, jitter
-        self._compose = compose
+        self._episodes, self._pairs = episodes, pairs
+        self._compose, self._spread = compose, data.spread
         self._table = torch.as_tensor(np.array(data.table), dtype=torch.float32, device=device)
         self._index = torch.as_tensor(np.array(data.index), dtype=torch.long, device=device)
         share = torch.bincount(self._index, minlength=len(self._table)) / len(self._index)
@@ -80,8 +82,8 @@ class TableBatches:
         positives = torch.stack(counts)  # (T, S, S)
         if self._compose:
             positives = positives @ onward(model, table, table, taus, self._log_share)
-        spread = torch.rand(table.shape, generator=generator, device=table.device) * 2 - 1
-        seen = table + self._jitter * spread
+        around = torch.rand(table.shape, generator=generator, device=table.device) * 2 - 1
+        seen = table + self._spread * around
         return model.raw_pair_score(seen, seen, taus), positives
 
 
@@ -122,9 +124,9 @@ class RowBatches:
 
 
 def batches_for(
-    data: Trajectories, episodes: Episodes, *, pairs: int, batch: int, jitter: float, compose: bool
+    data: Trajectories, episodes: Episodes, *, pairs: int, batch: int, compose: bool
 ) -> Batches:
     """On the table where there is a small one, else on rows."""
     if data.table is not None and len(data.table) <= TABLE_LIMIT:
-        return TableBatches(data, episodes, pairs=pairs, jitter=jitter, compose=compose)
+        return TableBatches(data, episodes, pairs=pairs, compose=compose)
     return RowBatches(data, episodes, batch=batch, compose=compose)

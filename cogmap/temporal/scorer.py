@@ -15,7 +15,8 @@ from torch import Tensor
 if TYPE_CHECKING:
     from cogmap.temporal.model import TemporalModel
 
-CHUNK = 1 << 24  # numbers in the largest intermediate tensor, about 64 MB
+CHUNK = 1 << 20  # numbers in the largest intermediate tensor: 4 MB stay in a processor's cache
+BANKS_KEPT = 64  # chunks of horizons whose bank embeddings are kept
 
 
 class LearnedScorer:
@@ -43,8 +44,7 @@ class LearnedScorer:
         """G(x, y_g, tau). (E, K, ...), (E, T, D) -> (E, K, T)"""
         episodes, points = observations.shape[:2]
         feature = self.model.source_trunk(observations.flatten(0, 1))  # (E K, W)
-        width = max(self.model.config.width, len(self.model.bank))
-        step = max(1, CHUNK // (len(feature) * width))
+        step = max(1, CHUNK // (len(feature) * self.model.config.width))
         parts = []
         for begin in range(0, len(self.taus), step):
             some = slice(begin, begin + step)
@@ -58,12 +58,21 @@ class LearnedScorer:
         return torch.cat(parts, dim=-1)
 
     def _log_partition(self, h: Tensor, some: slice) -> Tensor:
-        """log E_p0 exp G of each source over the bank. (N, t, D) -> (N, t)"""
+        """log E_p0 exp(beta0 <h, g> + beta1) of each source over the bank. (N, t, D) -> (N, t)
+
+        Alignments of unit vectors are at most one, so beta0 is the largest score there can be: it
+        stands in for the maximum that a general logsumexp would have to look for.
+        """
         bank = self._bank.get(some.start)
         if bank is None or bank.shape[0] != h.shape[1]:
             g = self.model.target_head(self._bank_feature, self._horizon[some])  # (R, t, D)
             bank = g.permute(1, 2, 0).contiguous() * self._beta0[some, None, None]
-            if len(self._bank) < 8:
+            if len(self._bank) < BANKS_KEPT:
                 self._bank[some.start] = bank
-        raw = torch.bmm(h.transpose(0, 1), bank) + self._beta1[some, None, None]  # (t, N, R)
-        return torch.logsumexp(raw + self.model.bank_log_share, dim=-1).T
+        share = self.model.bank_log_share.exp()
+        largest = self._beta0[some, None, None]
+        parts = []
+        for block in h.transpose(0, 1).split(max(1, CHUNK // bank[:, 0].numel()), dim=1):
+            mass = torch.bmm(block, bank).sub_(largest).exp_()  # (t, n, R)
+            parts.append(mass @ share)
+        return torch.cat(parts, dim=1).log().T + self._beta0[some] + self._beta1[some]

@@ -11,9 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -22,64 +20,13 @@ from torch import Tensor
 from cogmap import devices, runs
 from cogmap.data.sampling import HORIZON_LAWS, Episodes
 from cogmap.data.trajectories import Trajectories
-from cogmap.errors import CogmapError
 from cogmap.temporal import losses
 from cogmap.temporal.batches import TABLE_LIMIT, batches_for
 from cogmap.temporal.model import TemporalConfig, TemporalModel
+from cogmap.temporal.settings import TemporalTraining
 from cogmap.training import Optimisation, Progress, train
 
 BANK_LIMIT = 1024  # reference observations kept for normalising sources
-
-
-@dataclass(frozen=True)
-class TemporalTraining:
-    """Settings of Algorithm 1."""
-
-    steps: int = 7000
-    """Updates."""
-    loss: Literal["softmax", "nce"] = "softmax"
-    """softmax: picks the target out of the batch; nce: the paper's binary contrast (Eq. 5)."""
-    negatives: float | None = None
-    """N of the nce loss; by default the number of other pairs in the batch, as in the paper."""
-    tau_max: int = 8192
-    """Longest horizon."""
-    horizons: Literal["log", "root"] = "root"
-    """p(tau): log-uniform, or proportional to tau^-1/2."""
-    lags: int = 4
-    """Horizons drawn in each update."""
-    compose: bool = True
-    """Compose long horizons from two halves (softmax only; temporal/batches.py)."""
-    pairs: int = 65536
-    """Pairs drawn for each horizon where observations repeat (a table)."""
-    batch: int = 1024
-    """Pairs drawn for each horizon where they do not."""
-    width: int = 256
-    """Units in each hidden layer."""
-    embedding: int = 64
-    """Length of the unit embeddings."""
-    cycles: float = 0.3
-    """Typical periods of the Fourier features across half the data's width."""
-    tied: bool = True
-    """One encoder for sources and targets."""
-    jitter: float = 0.0
-    """Each row of a table stands for positions up to this far around it (lattice walks)."""
-    learning_rate: float = 2e-3
-    """Peak of the one-cycle schedule."""
-    weight_decay: float = 1e-4
-    """AdamW's."""
-    checkpoint_every: int = 1000
-    """Updates between two checkpoints."""
-    seed: int = 0
-    """The run's only source of randomness."""
-    device: devices.Device = "auto"
-    """Where to train."""
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "lags", "pairs", "batch", "width", "embedding", "checkpoint_every"):
-            if getattr(self, name) < 1:
-                raise CogmapError(f"{name}={getattr(self, name)}; give at least 1.")
-        if self.negatives is not None and self.negatives <= 0:
-            raise CogmapError(f"negatives={self.negatives}; give a positive number.")
 
 
 def build_model(data: Trajectories, settings: TemporalTraining) -> TemporalModel:
@@ -134,7 +81,6 @@ def train_temporal(
         episodes,
         pairs=settings.pairs,
         batch=settings.batch,
-        jitter=settings.jitter,
         compose=settings.compose and settings.loss == "softmax",
     )
 

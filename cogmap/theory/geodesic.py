@@ -63,7 +63,12 @@ def segment_box_distance(
         np.linalg.norm(b - np.clip(b, low, high), axis=-1),
     )
     square = np.maximum((along**2).sum(-1), 1e-12)  # (P, 1)
-    for corner in (low, high, np.stack([low[:, 0], high[:, 1]], -1), np.stack([high[:, 0], low[:, 1]], -1)):
+    for corner in (
+        low,
+        high,
+        np.stack([low[:, 0], high[:, 1]], -1),
+        np.stack([high[:, 0], low[:, 1]], -1),
+    ):
         share = np.clip(((corner - a) * along).sum(-1) / square, 0.0, 1.0)
         gap = np.linalg.norm(corner - a - share[..., None] * along, axis=-1)
         nearest = np.minimum(nearest, gap)
@@ -108,7 +113,7 @@ class VisibilityGraph:
         radius = np.minimum(CLEARANCE, self._clearance(start) - 1e-6)
         radius = np.minimum(radius, self._clearance(end) - 1e-6)
         seen = np.empty(len(start), dtype=bool)
-        step = max(1, PAIRS_AT_ONCE // len(self._low))
+        step = max(1, PAIRS_AT_ONCE // max(1, len(self._low)))  # a map may have no walls
         for begin in range(0, len(start), step):
             some = slice(begin, begin + step)
             gap = segment_box_distance(start[some], end[some], self._low, self._high)

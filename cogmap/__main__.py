@@ -1,0 +1,7 @@
+"""python -m cogmap"""
+
+import sys
+
+from cogmap.cli import main
+
+sys.exit(main())

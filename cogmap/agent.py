@@ -1,0 +1,120 @@
+"""A trained agent: both models and the maze they were learned in, ready to plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from cogmap import devices, runs
+from cogmap.dynamics.model import LocalDynamics
+from cogmap.dynamics.train import load_dynamics
+from cogmap.envs.maze import Maze
+from cogmap.envs.pointmaze import PointMaze
+from cogmap.errors import CogmapError
+from cogmap.planning.objective import rule
+from cogmap.planning.planner import Planner, Scorer
+from cogmap.temporal.model import TemporalModel
+from cogmap.temporal.scorer import LearnedScorer
+from cogmap.temporal.train import load_temporal
+from cogmap.theory.scorer import ExactScorer
+
+
+@dataclass(frozen=True)
+class Agent:
+    """What a run folder holds."""
+
+    temporal: TemporalModel
+    dynamics: LocalDynamics
+    maze: Maze | None  # None for data that came without one
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: devices.Device = "auto") -> Agent:
+        """Reads a run or model folder."""
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise CogmapError(
+                f"{folder} is no folder; give a run made by `cogmap train` or a model."
+            )
+        place = devices.pick(device)
+        maze = maze_of(runs.read_json(folder / "config.json"))
+        temporal = load_temporal(folder / "temporal", device=place)
+        dynamics = load_dynamics(folder / "dynamics", device=place)
+        if temporal.config.observation_shape != (dynamics.config.observation_size,):
+            raise CogmapError(
+                f"{folder}: the temporal model sees {temporal.config.observation_shape}, the local "
+                f"dynamics {dynamics.config.observation_size} numbers; they are of different data."
+            )
+        return cls(temporal, dynamics, maze)
+
+    def world(
+        self, maze: Maze | None = None, *, physics: Literal["mujoco", "kinematic"] = "mujoco"
+    ) -> PointMaze:
+        """The maze to act in: its own, unless another is given."""
+        here = maze or self.maze
+        if here is None:
+            raise CogmapError("this run was trained without a maze; give --maze to act in one.")
+        if self.temporal.config.observation_shape != (2,):
+            raise CogmapError(
+                f"the model sees observations of shape {self.temporal.config.observation_shape}; "
+                "a point maze shows (2,)."
+            )
+        return PointMaze(here, physics=physics)
+
+    def planner(
+        self,
+        planner: str = "log",
+        *,
+        world: PointMaze | None = None,
+        tau_max: int | None = None,
+        radii: Sequence[int] | None = None,
+        score: Literal["learned", "exact"] = "learned",
+        every_horizon: bool = False,
+    ) -> Planner:
+        """A planner by name (see planning.objective.rule) over this agent's models.
+
+        `score="exact"` plans with the true score of the maze's lattice walk: the ceiling.
+        """
+        world = world or self.world()
+        longest = self.temporal.config.tau_max
+        if tau_max is not None and tau_max > longest and score == "learned":
+            raise CogmapError(
+                f"tau_max={tau_max} exceeds the horizons this model learned (1..{longest}); "
+                "lower --tau-max or train with a larger one."
+            )
+        chosen = rule(
+            planner, tau_max=longest if tau_max is None else tau_max, every_horizon=every_horizon
+        )
+        if radii is not None:
+            chosen = replace(chosen, radii=tuple(radii))
+        taus = torch.as_tensor(chosen.horizons.taus)
+        scorer: Scorer
+        if score == "exact":
+            lattice = world.maze.lattice
+            scorer = ExactScorer(lattice.points, lattice.successors, taus)
+        else:
+            scorer = LearnedScorer(self.temporal, taus)
+        return Planner(
+            scorer,
+            self.dynamics,
+            chosen,
+            world.candidates(hold=self.dynamics.config.hold, radii=chosen.radii),
+            arrived=world.arrived,
+            goal_share=world.goal_share(),
+        )
+
+
+def maze_of(config: dict) -> Maze | None:
+    """The maze that a run's config.json describes."""
+    described = config.get("maze") if isinstance(config, dict) else None
+    if described is None:
+        return None
+    return Maze.from_text("\n".join(described["rows"]), name=described["name"])
+
+
+def maze_as_json(maze: Maze) -> dict:
+    """The other way round, so that a run needs no maze file beside it."""
+    return {"name": maze.name, "rows": maze.text.splitlines()}

@@ -1,0 +1,220 @@
+"""The command line: arguments only. Each command's body is imported when it runs."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from cogmap.dynamics.settings import DynamicsTraining
+from cogmap.errors import CogmapError
+from cogmap.temporal.settings import Device, TemporalTraining
+
+Physics = Literal["mujoco", "kinematic"]
+Run = Annotated[Path, tyro.conf.Positional]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explore:
+    """Wander in a maze without a goal and record it as a dataset."""
+
+    maze: str
+    """large, giant, medium, or a text file of '#' and '.'."""
+    out: Path
+    """Folder to write."""
+    walk: Literal["lattice", "actions"] = "lattice"
+    """The paper's lattice walk, or uniform random actions in the simulator."""
+    steps: int = 1_000_000
+    """Transitions to record."""
+    episodes: int = 1
+    """Episodes to divide them into."""
+    coverage: float = 1.0
+    """Share c of the maze that the walk may enter, in (0, 1]."""
+    hold: int = 5
+    """Simulator steps that each random action lasts."""
+    seed: int = 0
+    """Source of all randomness."""
+    physics: Physics = "mujoco"
+    """OGBench's simulator, or a stand-in for hosts without it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import:
+    """Read someone else's data: an OGBench .npz file or a folder of .npy arrays."""
+
+    source: Annotated[Path, tyro.conf.Positional]
+    """The .npz file, or a folder with observations.npy and optionally actions.npy, terminals.npy."""
+    out: Path
+    """Folder to write."""
+    hold: int = 1
+    """Simulator steps between two rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train(TemporalTraining):
+    """Explore a maze (or take data), then learn the temporal model and the local dynamics."""
+
+    maze: str | None = None
+    """large, giant, medium, or a text file of '#' and '.'."""
+    out: Path | None = None
+    """Run folder to write."""
+    data: Path | None = None
+    """Train on this dataset instead of exploring."""
+    dynamics_data: Path | None = None
+    """Train the local dynamics on this dataset; by default on --data if it has actions."""
+    resume: Path | None = None
+    """Continue the run in this folder with its own settings."""
+    config: Path | None = None
+    """Take all settings from the config.json of another run; only --out and --seed are read here."""
+    walk_steps: int = 4_000_000
+    """Steps of the lattice walk."""
+    coverage: float = 1.0
+    """Share c of the maze that the walk may enter."""
+    action_steps: int = 100_000
+    """Random actions for the local dynamics, each held for one unit."""
+    physics: Physics = "mujoco"
+    """What the random actions run in."""
+    dynamics: DynamicsTraining = field(default_factory=DynamicsTraining)
+    """Settings of the local dynamics."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """How to plan."""
+
+    planner: str = "log"
+    """log (recommended), gp, pap, geometric, or beta=NUMBER."""
+    tau_max: int | None = None
+    """Longest horizon to plan with; by default the model's."""
+    radii: str | None = None
+    """Units along a candidate at which it is judged, as 1,2,3,4,6; by default the planner's."""
+    score: Literal["learned", "exact"] = "learned"
+    """exact: the true score of the lattice walk, the ceiling of any learned one."""
+    every_horizon: bool = False
+    """Sum over each integer horizon instead of a quadrature."""
+    maze: str | None = None
+    """Act in this maze instead of the run's own."""
+    physics: Physics = "mujoco"
+    """What the episodes run in."""
+    device: Device = "auto"
+    """Where the models run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Choice):
+    """Plan a set of tasks in the simulator and report SR and SPL."""
+
+    run: Run
+    """A run or model folder."""
+    tasks: str | None = None
+    """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]."""
+    episodes: int | None = None
+    """Episodes of each task; by default 20 official, 1 of each pair."""
+    budget: int | None = None
+    """Simulator steps of each episode; by default 1,000 official, 5,000 for pairs."""
+    seed: int = 0
+    """Source of the start and goal noise."""
+    references: bool = False
+    """Also run the random policy and the shortest-path oracle."""
+    json: Path | None = None
+    """Write the result with a row for each episode."""
+    results: Path | None = None
+    """Append the summary as one line to this .jsonl file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Choice):
+    """Plan one route, print its decisions and draw it."""
+
+    run: Run
+    """A run or model folder."""
+    start: str
+    """x,y"""
+    goal: str
+    """x,y"""
+    budget: int = 1000
+    """Simulator steps."""
+    figure: Path | None = None
+    """Draw the route to this file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo:
+    """From a random walk to planned routes in PointMaze Large, in a few minutes on a CPU."""
+
+    out: Path = Path("runs/demo")
+    """Run folder to write; an interrupted demo continues where it stopped."""
+    maze: str = "large"
+    """large, giant, medium, or a text file of '#' and '.'."""
+    steps: int = 4000
+    """Updates of the temporal model."""
+    seed: int = 0
+    """Source of all randomness."""
+    device: Device = "auto"
+    """Where to train and plan."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Info:
+    """Say what a run, a model or a dataset holds; without an argument, what is installed."""
+
+    folder: Annotated[Path | None, tyro.conf.Positional] = None
+    """A run, model or dataset folder."""
+
+
+COMMANDS = {
+    "explore": Explore,
+    "import": Import,
+    "train": Train,
+    "plan": Plan,
+    "evaluate": Evaluate,
+    "demo": Demo,
+    "info": Info,
+}
+
+
+def parse(arguments: list[str]):
+    """The settings dataclass that the arguments describe."""
+    arguments = _joined_points(arguments)
+    return tyro.extras.subcommand_cli_from_dict(
+        {name: kind for name, kind in COMMANDS.items()},
+        prog="cogmap",
+        description="Learning to plan from random exploration.",
+        args=arguments,
+        sort_subcommands=False,
+    )
+
+
+def _joined_points(arguments: list[str]) -> list[str]:
+    """Writes `--goal -1,2` as `--goal=-1,2`: a parser takes the former for an option."""
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and joined[-1] in ("--start", "--goal") and re.match(r"-[\d.]", argument):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command. A wrong input prints one line and gives 2; Ctrl-C gives 130."""
+    try:
+        settings = parse(sys.argv[1:] if arguments is None else arguments)
+        name = next(name for name, kind in COMMANDS.items() if type(settings) is kind)
+        importlib.import_module(f"cogmap.commands.{name}_").run(settings)
+    except CogmapError as error:
+        print(f"cogmap: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("cogmap: interrupted; what was written is whole.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

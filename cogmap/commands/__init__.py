@@ -1,0 +1,1 @@
+"""One module a command: `run(settings)`. Imported only when the command runs."""

@@ -1,0 +1,89 @@
+"""cogmap evaluate"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tqdm import tqdm
+
+from cogmap import runs
+from cogmap.agent import Agent
+from cogmap.cli import Choice, Evaluate
+from cogmap.envs.maze import Maze
+from cogmap.envs.pointmaze import PointMaze
+from cogmap.errors import CogmapError
+from cogmap.evaluation.evaluate import Evaluation, ceiling, choose_tasks, evaluate, floor
+from cogmap.report.tables import as_text, result_rows
+
+
+def run(settings: Evaluate) -> None:
+    agent = Agent.load(settings.run, device=settings.device)
+    world = world_for(agent, settings)
+    with tqdm(desc="episodes", unit="episode") as bar:
+        result = evaluate(
+            agent,
+            tasks=settings.tasks,
+            planner=settings.planner,
+            world=world,
+            episodes=settings.episodes,
+            budget=settings.budget,
+            seed=settings.seed,
+            tau_max=settings.tau_max,
+            radii=read_radii(settings.radii),
+            score=settings.score,
+            every_horizon=settings.every_horizon,
+            report=reporter(bar),
+        )
+    results = [result]
+    if settings.references:
+        tasks = choose_tasks(
+            world,
+            settings.tasks,
+            episodes=settings.episodes,
+            budget=settings.budget,
+            seed=settings.seed,
+        )
+        results = [floor(world, tasks), result, ceiling(world, tasks)]
+    print(as_text(result_rows(results)))
+    if settings.json is not None:
+        rows = {"model": str(settings.run), **result.summary(), "rows": result.rows()}
+        runs.write_json(settings.json, rows)
+    if settings.results is not None:
+        append_results(settings.results, results, model=settings.run)
+
+
+def world_for(agent: Agent, settings: Choice) -> PointMaze:
+    maze = None if settings.maze is None else Maze.load(settings.maze)
+    return agent.world(maze, physics=settings.physics)
+
+
+def read_radii(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise CogmapError(f"radii {text!r}; give whole numbers as 1,2,3,4,6.") from None
+
+
+def reporter(bar: tqdm):
+    """Moves a progress bar to the number of finished episodes."""
+
+    def report(finished: int, episodes: int) -> None:
+        bar.total = episodes
+        bar.update(finished - bar.n)
+
+    return report
+
+
+def append_results(path: Path, results: list[Evaluation], *, model: Path) -> None:
+    """One line a result, with the command that repeats it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
+            for result in results:
+                row = {"model": str(model), **result.summary()}
+                file.write(json.dumps(row) + "\n")
+    except OSError as error:
+        raise CogmapError(f"cannot write {path}: {error.strerror}.") from None

@@ -1,0 +1,71 @@
+"""cogmap info"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+
+import torch
+
+import cogmap
+from cogmap.agent import Agent
+from cogmap.cli import Info
+from cogmap.data.trajectories import Trajectories
+from cogmap.errors import CogmapError
+
+
+def run(settings: Info) -> None:
+    if settings.folder is None:
+        lines = installed()
+    elif (settings.folder / "meta.json").exists():
+        lines = dataset(settings.folder)
+    elif (settings.folder / "config.json").exists():
+        lines = model(settings.folder)
+    else:
+        raise CogmapError(f"{settings.folder} is no run, model or dataset folder.")
+    for name, value in lines.items():
+        print(f"{name:12} {value}")
+
+
+def installed() -> dict[str, str]:
+    lines = {"cogmap": cogmap.__version__, "python": platform.python_version()}
+    for package in ("torch", "numpy", "ogbench", "mujoco", "matplotlib"):
+        try:
+            lines[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            lines[package] = "not installed"
+    lines["devices"] = "cpu" + (", cuda" if torch.cuda.is_available() else "")
+    lines["cores"] = str(os.cpu_count())
+    return lines
+
+
+def dataset(folder: Path) -> dict[str, str]:
+    data = Trajectories.load(folder)
+    lengths = data.episode_lengths
+    lines = {"dataset": str(folder), "source": data.source, "rows": f"{len(data):,}"}
+    lines["episodes"] = f"{len(lengths):,}, {lengths.min():,} to {lengths.max():,} rows"
+    lines["observation"] = str(data.observation_shape)
+    if data.table is not None:
+        lines["distinct"] = f"{len(data.table):,} observations"
+    lines["actions"] = "none" if data.actions is None else f"{data.actions.shape[1]} numbers"
+    lines["hold"] = f"{data.hold} simulator steps"
+    return lines
+
+
+def model(folder: Path) -> dict[str, str]:
+    agent = Agent.load(folder, device="cpu")
+    temporal, dynamics = agent.temporal, agent.dynamics
+    lines = {"model": str(folder), "maze": "none" if agent.maze is None else agent.maze.name}
+    lines["temporal"] = (
+        f"{sum(p.numel() for p in temporal.parameters()):,} weights, horizons 1 to "
+        f"{temporal.config.tau_max:,}, embeddings of {temporal.config.embedding}"
+    )
+    lines["dynamics"] = (
+        f"{sum(p.numel() for p in dynamics.parameters()):,} weights, "
+        f"{dynamics.config.hold} simulator steps an action"
+    )
+    if agent.maze is not None:
+        lines["map"] = agent.maze.text.replace("\n", "\n" + " " * 13)
+    return lines

@@ -1,0 +1,176 @@
+"""cogmap train: explore, learn the temporal model, learn the local dynamics."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from cogmap import devices, runs
+from cogmap.agent import maze_as_json, maze_of
+from cogmap.cli import Train
+from cogmap.data.sampling import Episodes
+from cogmap.data.trajectories import Trajectories
+from cogmap.dynamics.settings import DynamicsTraining
+from cogmap.dynamics.train import train_dynamics
+from cogmap.envs.maze import Maze
+from cogmap.envs.pointmaze import STEPS_PER_UNIT, PointMaze
+from cogmap.errors import CogmapError
+from cogmap.explore.collect import collect_actions, collect_walk, split_steps
+from cogmap.explore.walks import coverage_mask
+from cogmap.temporal.settings import TemporalTraining
+from cogmap.temporal.train import train_temporal
+
+STEPS_PER_EPISODE = 1000  # of random actions: long enough to wander, many enough to cover
+
+
+def run(settings: Train) -> None:
+    folder = train_run(settings)
+    print(f"trained -> {folder}\nnext: cogmap evaluate {folder}")
+
+
+def train_run(settings: Train) -> Path:
+    """Makes or continues a run folder; every part that is already there is kept."""
+    folder, settings, maze = _resolve(settings)
+    walk = _walk(folder, settings, maze)
+    actions = _actions(folder, settings, maze, walk)
+    train_temporal(
+        walk,
+        _temporal(settings),
+        folder / "temporal",
+        progress=lambda steps: tqdm(steps, desc="temporal model", unit="step"),
+    )
+    train_dynamics(
+        actions,
+        settings.dynamics,
+        folder / "dynamics",
+        seed=settings.seed,
+        device=settings.device,
+        progress=lambda steps: tqdm(steps, desc="local dynamics", unit="step"),
+    )
+    return folder
+
+
+def _check(settings: Train, maze: Maze | None) -> None:
+    """Everything that can be wrong with the data, before anything is written."""
+    devices.pick(settings.device)
+    if settings.data is None:
+        if maze is None:
+            raise CogmapError("give --maze to explore, or --data to train on.")
+        split_steps(settings.walk_steps, 1)
+        split_steps(settings.action_steps, 1)
+        if settings.tau_max > settings.walk_steps:
+            raise CogmapError(
+                f"tau_max={settings.tau_max} exceeds the walk ({settings.walk_steps} steps); "
+                "raise --walk-steps or lower --tau-max."
+            )
+        coverage_mask(maze.lattice, settings.coverage, np.random.default_rng(0))
+        PointMaze(maze, physics=settings.physics).physics()
+        return
+    walk = Trajectories.load(settings.data)
+    walk.check_finite()
+    Episodes(walk).check_horizon(settings.tau_max)
+    if settings.dynamics_data is not None:
+        actions = Trajectories.load(settings.dynamics_data)
+        actions.check_finite()
+        if actions.observation_shape != walk.observation_shape:
+            raise CogmapError(
+                f"observations of shape {actions.observation_shape} for the dynamics, "
+                f"{walk.observation_shape} for the temporal model; give data of one world."
+            )
+    elif maze is None and (walk.actions is None or walk.table is not None):
+        raise CogmapError(
+            f"{settings.data} has no actions to learn local dynamics from; "
+            "give --dynamics-data, or --maze to try actions in."
+        )
+    if maze is not None and walk.observation_shape != (2,):
+        raise CogmapError(
+            f"{settings.data} holds observations of shape {walk.observation_shape}; "
+            "a point maze shows (2,). Leave --maze out, or give data of the maze."
+        )
+
+
+def _resolve(settings: Train) -> tuple[Path, Train, Maze | None]:
+    """The run's folder, its settings, and its maze; a new run writes config.json first."""
+    if settings.resume is not None:
+        config = runs.read_json(settings.resume / "config.json")
+        return settings.resume, _from_config(config, settings.resume), maze_of(config)
+    if settings.out is None:
+        raise CogmapError("give --out, the run folder to write (or --resume to continue one).")
+    if (settings.out / "config.json").exists():
+        raise CogmapError(
+            f"{settings.out} holds a run already; continue it with --resume {settings.out}, "
+            "or choose another --out."
+        )
+    if settings.config is not None:
+        stored = runs.read_json(settings.config)
+        given = _from_config(stored, settings.config)
+        settings = dataclasses.replace(given, out=settings.out, seed=settings.seed, config=None)
+        maze = maze_of(stored)
+    else:
+        maze = None if settings.maze is None else Maze.load(settings.maze)
+    _check(settings, maze)
+    values = dataclasses.asdict(settings)
+    values |= {name: str(v) for name, v in values.items() if isinstance(v, Path)}
+    values["maze"] = None if maze is None else maze_as_json(maze)
+    for name in ("out", "resume", "config"):
+        del values[name]
+    assert settings.out is not None
+    runs.write_json(settings.out / "config.json", {"format": 1, **values})
+    return settings.out, settings, maze
+
+
+def _from_config(config: Any, where: Path) -> Train:
+    if not isinstance(config, dict) or config.get("format") != 1:
+        raise CogmapError(f"{where} holds no training settings of this version; train a new run.")
+    values = {k: v for k, v in config.items() if k not in ("format", "maze")}
+    values["dynamics"] = runs.settings_from(
+        DynamicsTraining, values.get("dynamics", {}), where=f"{where}, dynamics"
+    )
+    for name in ("data", "dynamics_data"):
+        values[name] = None if values.get(name) is None else Path(values[name])
+    return runs.settings_from(Train, values, where=str(where))
+
+
+def _temporal(settings: Train) -> TemporalTraining:
+    values = {field.name: getattr(settings, field.name) for field in fields(TemporalTraining)}
+    return TemporalTraining(**values)
+
+
+def _walk(folder: Path, settings: Train, maze: Maze | None) -> Trajectories:
+    if settings.data is not None:
+        return Trajectories.load(settings.data)
+    assert maze is not None
+    kept = folder / "data" / "walk"
+    if not (kept / "meta.json").exists():
+        print(f"exploring {maze.name}: a walk of {settings.walk_steps:,} steps")
+        collect_walk(
+            maze, steps=settings.walk_steps, seed=settings.seed, coverage=settings.coverage
+        ).save(kept)
+    return Trajectories.load(kept)
+
+
+def _actions(folder: Path, settings: Train, maze: Maze | None, walk: Trajectories) -> Trajectories:
+    """Transitions with actions: those given, those of the data, or fresh ones from the maze."""
+    if settings.dynamics_data is not None:
+        return Trajectories.load(settings.dynamics_data)
+    if walk.actions is not None and walk.table is None:
+        return walk
+    assert maze is not None
+    kept = folder / "data" / "actions"
+    if not (kept / "meta.json").exists():
+        collect_actions(
+            maze,
+            PointMaze(maze, physics=settings.physics).physics(),
+            steps=settings.action_steps,
+            seed=settings.seed,
+            episodes=max(1, settings.action_steps // STEPS_PER_EPISODE),
+            hold=STEPS_PER_UNIT,
+            coverage=settings.coverage,
+            progress=lambda steps: tqdm(steps, desc="random actions", unit="row"),
+        ).save(kept)
+    return Trajectories.load(kept)

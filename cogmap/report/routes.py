@@ -1,0 +1,105 @@
+"""Planned routes over the maze, coloured by the horizon that argued for each step (Fig. 1C)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cogmap.envs.maze import CELL, GOAL_RADIUS, Maze
+from cogmap.errors import CogmapError
+from cogmap.evaluation.rollout import Episode
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WALL, FLOOR, INK = "#3b4252", "#f4f5f7", "#1f2430"
+COLOURS = "plasma"
+
+
+def draw_maze(maze: Maze, axes: Axes) -> Axes:
+    """Walls and floor; y grows upward as in the simulator."""
+    low, high = maze.bounds
+    axes.imshow(
+        maze.walls,
+        extent=(low[0], high[0], low[1], high[1]),
+        origin="lower",
+        cmap=_two_colours(),
+        vmin=0,
+        vmax=1,
+        interpolation="nearest",
+    )
+    axes.set_xlim(low[0] + CELL / 2, high[0] - CELL / 2)
+    axes.set_ylim(low[1] + CELL / 2, high[1] - CELL / 2)
+    axes.set_aspect("equal")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for side in axes.spines.values():
+        side.set_visible(False)
+    return axes
+
+
+def draw_routes(maze: Maze, episodes: Sequence[Episode], axes: Axes, *, tau_max: int) -> Axes:
+    """Each episode's route with its start (circle) and goal (star, and the region around it)."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import LogNorm
+    from matplotlib.patches import Circle
+
+    draw_maze(maze, axes)
+    norm = LogNorm(1, tau_max)
+    for episode in episodes:
+        route = np.array(episode.route)
+        pieces = np.stack([route[:-1], route[1:]], axis=1)
+        lines = LineCollection(
+            list(pieces), cmap=COLOURS, norm=norm, linewidths=2.6, capstyle="round"
+        )
+        lines.set_array(np.array([decision.horizon for decision in episode.decisions]))
+        axes.add_collection(lines)
+        axes.add_patch(Circle(episode.task.goal, GOAL_RADIUS, color="#2e9e6b", alpha=0.25, lw=0))
+        axes.plot(*episode.task.start, "o", ms=7, mfc="white", mec=INK, mew=1.4, zorder=3)
+        axes.plot(*episode.task.goal, "*", ms=13, mfc="#2e9e6b", mec=INK, mew=0.8, zorder=3)
+    return axes
+
+
+def save_routes(
+    maze: Maze, groups: Sequence[tuple[str, Sequence[Episode]]], path: Path, *, tau_max: int
+) -> None:
+    """One panel a group, with a colour bar for the horizon."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise CogmapError("figures need matplotlib; pip install 'cogmap[report]'.") from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import LogNorm
+
+    height, width = maze.walls.shape
+    columns = min(3, len(groups))
+    rows = -(-len(groups) // columns)
+    size = (4.2 * columns + 1.1, (4.2 * height / width + 0.35) * rows)
+    figure, panels = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    for axes, group in zip(panels.flat, [*groups, *[None] * (rows * columns - len(groups))]):
+        if group is None:
+            axes.set_visible(False)
+            continue
+        title, episodes = group
+        draw_routes(maze, episodes, axes, tau_max=tau_max)
+        axes.set_title(title, fontsize=10, color=INK)
+    shades = plt.cm.ScalarMappable(norm=LogNorm(1, tau_max), cmap=COLOURS)
+    bar = figure.colorbar(shades, ax=panels, shrink=0.8, pad=0.02)
+    bar.set_label("horizon that argued for the step (moves)", fontsize=9)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=130)
+    except (OSError, ValueError) as error:
+        raise CogmapError(f"cannot write {path}: {error}.") from None
+    finally:
+        plt.close(figure)
+
+
+def _two_colours():
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap([FLOOR, WALL])

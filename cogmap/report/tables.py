@@ -1,0 +1,38 @@
+"""Results as rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cogmap.evaluation.evaluate import Evaluation
+
+
+def result_rows(evaluations: Sequence[Evaluation]) -> list[list[str]]:
+    """A header and one row an evaluation."""
+    rows = [["planner", "maze", "tasks", "episodes", "SR", "95 %", "SPL", "seconds"]]
+    for result in evaluations:
+        low, high = result.interval
+        rows.append(
+            [
+                result.policy,
+                result.maze,
+                result.tasks,
+                str(len(result.episodes)),
+                f"{result.sr:.2f}",
+                f"{low:.2f}-{high:.2f}",
+                f"{result.spl:.2f}",
+                f"{result.seconds:.0f}",
+            ]
+        )
+    return rows
+
+
+def as_text(rows: Sequence[Sequence[str]]) -> str:
+    """Columns aligned by spaces, the header underlined."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
