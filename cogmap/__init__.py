@@ -23,7 +23,21 @@ _HOMES = {
     "train_dynamics": "cogmap.dynamics.train",
     "train_temporal": "cogmap.temporal.train",
 }
-__all__ = sorted(_HOMES)
+__all__ = [
+    "Agent",
+    "CogmapError",
+    "Decision",
+    "Evaluation",
+    "LocalDynamics",
+    "Maze",
+    "Planner",
+    "PointMaze",
+    "TemporalModel",
+    "Trajectories",
+    "evaluate",
+    "train_dynamics",
+    "train_temporal",
+]
 
 if TYPE_CHECKING:
     from cogmap.agent import Agent

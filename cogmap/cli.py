@@ -7,7 +7,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -48,7 +48,7 @@ class Import:
     """Read someone else's data: an OGBench .npz file or a folder of .npy arrays."""
 
     source: Annotated[Path, tyro.conf.Positional]
-    """The .npz file, or a folder with observations.npy and optionally actions.npy, terminals.npy."""
+    """The .npz file, or a folder with observations.npy and maybe actions.npy, terminals.npy."""
     out: Path
     """Folder to write."""
     hold: int = 1
@@ -70,7 +70,7 @@ class Train(TemporalTraining):
     resume: Path | None = None
     """Continue the run in this folder with its own settings."""
     config: Path | None = None
-    """Take all settings from the config.json of another run; only --out and --seed are read here."""
+    """Take all settings from another run's config.json; only --out and --seed are read here."""
     walk_steps: int = 4_000_000
     """Steps of the lattice walk."""
     coverage: float = 1.0
@@ -178,7 +178,7 @@ COMMANDS = {
 }
 
 
-def parse(arguments: list[str]):
+def parse(arguments: list[str]) -> Any:
     """The settings dataclass that the arguments describe."""
     arguments = _joined_points(arguments)
     return tyro.extras.subcommand_cli_from_dict(

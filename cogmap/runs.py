@@ -42,6 +42,25 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
         ) from None
 
 
+def check_new_folder(folder: Path) -> None:
+    """Raises where a folder to write is a file or holds something already."""
+    if folder.exists() and not folder.is_dir():
+        raise CogmapError(f"{folder} is a file; choose another --out.")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise CogmapError(f"{folder} is not empty; choose another --out.")
+
+
+def check_writable(path: Path) -> None:
+    """Raises unless a file can be written there; leaves nothing behind."""
+    probe = path.with_name(path.name + ".tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise CogmapError(f"cannot write {path}: {error.strerror}; choose another place.") from None
+
+
 def write_json(path: Path, value: Any) -> None:
     text = json.dumps(value, indent=1) + "\n"
     replace_file(path, lambda temporary: temporary.write_text(text))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 
-from tqdm import tqdm
-
 from cogmap.agent import Agent
 from cogmap.cli import Demo, Train
-from cogmap.commands.evaluate_ import append_results, reporter
+from cogmap.commands.evaluate_ import EpisodeBar, append_results
 from cogmap.commands.train_ import train_run
 from cogmap.evaluation.evaluate import ceiling, choose_tasks, evaluate, floor
 from cogmap.report.routes import save_routes
@@ -31,10 +29,7 @@ def run(settings: Demo) -> None:
     agent = Agent.load(settings.out, device=settings.device)
     world = agent.world()
     tasks = choose_tasks(world, None, seed=settings.seed)
-    with tqdm(desc="planning", unit="episode") as bar:
-        result = evaluate(
-            agent, world=world, tasks=tasks.name, seed=settings.seed, report=reporter(bar)
-        )
+    result = evaluate(agent, world=world, tasks=tasks.name, seed=settings.seed, report=EpisodeBar())
     results = [floor(world, tasks), result, ceiling(world, tasks)]
     print(as_text(result_rows(results)))
     append_results(settings.out / "results.jsonl", results, model=settings.out)

@@ -20,21 +20,23 @@ from cogmap.report.tables import as_text, result_rows
 def run(settings: Evaluate) -> None:
     agent = Agent.load(settings.run, device=settings.device)
     world = world_for(agent, settings)
-    with tqdm(desc="episodes", unit="episode") as bar:
-        result = evaluate(
-            agent,
-            tasks=settings.tasks,
-            planner=settings.planner,
-            world=world,
-            episodes=settings.episodes,
-            budget=settings.budget,
-            seed=settings.seed,
-            tau_max=settings.tau_max,
-            radii=read_radii(settings.radii),
-            score=settings.score,
-            every_horizon=settings.every_horizon,
-            report=reporter(bar),
-        )
+    for path in (settings.json, settings.results):
+        if path is not None:
+            runs.check_writable(path)  # before minutes are spent, not after
+    result = evaluate(
+        agent,
+        tasks=settings.tasks,
+        planner=settings.planner,
+        world=world,
+        episodes=settings.episodes,
+        budget=settings.budget,
+        seed=settings.seed,
+        tau_max=settings.tau_max,
+        radii=read_radii(settings.radii),
+        score=settings.score,
+        every_horizon=settings.every_horizon,
+        report=EpisodeBar(),
+    )
     results = [result]
     if settings.references:
         tasks = choose_tasks(
@@ -67,14 +69,18 @@ def read_radii(text: str | None) -> tuple[int, ...] | None:
         raise CogmapError(f"radii {text!r}; give whole numbers as 1,2,3,4,6.") from None
 
 
-def reporter(bar: tqdm):
-    """Moves a progress bar to the number of finished episodes."""
+class EpisodeBar:
+    """A progress bar of finished episodes, drawn once there is something to show."""
 
-    def report(finished: int, episodes: int) -> None:
-        bar.total = episodes
-        bar.update(finished - bar.n)
+    def __init__(self) -> None:
+        self._bar: tqdm | None = None
 
-    return report
+    def __call__(self, finished: int, episodes: int) -> None:
+        if self._bar is None:
+            self._bar = tqdm(desc="planning", unit="episode", total=episodes)
+        self._bar.update(finished - self._bar.n)
+        if finished == episodes:
+            self._bar.close()
 
 
 def append_results(path: Path, results: list[Evaluation], *, model: Path) -> None:

@@ -7,14 +7,13 @@ from tqdm import tqdm
 from cogmap.cli import Explore
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
-from cogmap.errors import CogmapError
 from cogmap.explore.collect import collect_actions, collect_walk
+from cogmap.runs import check_new_folder
 
 
 def run(settings: Explore) -> None:
     maze = Maze.load(settings.maze)
-    if settings.out.exists() and any(settings.out.iterdir()):
-        raise CogmapError(f"{settings.out} is not empty; choose another --out.")
+    check_new_folder(settings.out)
     if settings.walk == "lattice":
         data = collect_walk(
             maze,

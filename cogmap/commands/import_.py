@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from cogmap.cli import Import
 from cogmap.data.exchange import read_dataset
-from cogmap.errors import CogmapError
+from cogmap.runs import check_new_folder
 
 
 def run(settings: Import) -> None:
-    if settings.out.exists() and any(settings.out.iterdir()):
-        raise CogmapError(f"{settings.out} is not empty; choose another --out.")
+    check_new_folder(settings.out)
     data = read_dataset(settings.source, hold=settings.hold)
     data.save(settings.out)
     actions = (

@@ -14,12 +14,15 @@ from cogmap.evaluation.rollout import Episode, PlannerPolicy, run_episodes
 from cogmap.evaluation.tasks import Task
 from cogmap.report.routes import save_routes
 from cogmap.report.tables import as_text
+from cogmap.runs import check_writable
 
 
 def run(settings: Plan) -> None:
     start, goal = read_point("start", settings.start), read_point("goal", settings.goal)
     if settings.budget < 1:
         raise CogmapError(f"budget={settings.budget}; give at least 1 simulator step.")
+    if settings.figure is not None:
+        check_writable(settings.figure)
     agent = Agent.load(settings.run, device=settings.device)
     world = world_for(agent, settings)
     world.check_task(np.array(start), np.array(goal))

@@ -55,6 +55,10 @@ class Trajectories:
             raise CogmapError(
                 f"episode_starts ends at row {starts[-1]}, but there are {len(self)} rows."
             )
+        if self.index is not None and self.table is not None:
+            low, high = int(self.index.min()), int(self.index.max())
+            if low < 0 or high >= len(self.table):
+                raise CogmapError(f"index reaches beyond the table of {len(self.table)} rows.")
         if self.actions is not None and len(self.actions) != len(self):
             raise CogmapError(
                 f"{len(self.actions)} actions for {len(self)} observations; give one a row."
@@ -110,10 +114,17 @@ class Trajectories:
         """Writes the columns, then meta.json: a folder without it is not a dataset."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            (folder / "meta.json").unlink(missing_ok=True)
             for name in ("episode_starts", "observations", "table", "index", "actions"):
-                column = getattr(self, name)
-                if column is not None:
-                    np.save(folder / f"{name}.npy", column)
+                column, path = getattr(self, name), folder / f"{name}.npy"
+                if column is None:
+                    path.unlink(missing_ok=True)
+                    continue
+                with path.with_suffix(".tmp").open(
+                    "wb"
+                ) as file:  # the column may be this very file
+                    np.save(file, column)
+                path.with_suffix(".tmp").replace(path)
             meta = {
                 "format": FORMAT,
                 "hold": self.hold,
@@ -135,8 +146,13 @@ class Trajectories:
                 f"{folder} is not a dataset (no readable meta.json); make one with "
                 "`cogmap explore` or `cogmap import`."
             ) from None
-        if meta.get("format") != FORMAT:
-            raise CogmapError(f"{folder} has format {meta.get('format')}; this reads {FORMAT}.")
+        if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+            raise CogmapError(f"{folder}/meta.json is not of format {FORMAT}; make it anew.")
+        hold, spread = meta.get("hold", 1), meta.get("spread", 0.0)
+        if not isinstance(hold, int) or not isinstance(spread, int | float):
+            raise CogmapError(
+                f"{folder}/meta.json: hold={hold!r}, spread={spread!r}; want numbers."
+            )
 
         def column(name: str) -> np.ndarray | None:
             path = folder / f"{name}.npy"
@@ -156,7 +172,7 @@ class Trajectories:
             table=column("table"),
             index=column("index"),
             actions=column("actions"),
-            hold=int(meta["hold"]),
-            spread=float(meta.get("spread", 0.0)),
+            hold=hold,
+            spread=float(spread),
             source=str(meta.get("source", "")),
         )

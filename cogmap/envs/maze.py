@@ -76,9 +76,9 @@ class Lattice:
         return gaps.argmin(axis=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Maze:
-    """A map of cells. Two mazes with the same walls are the same world, whatever their names."""
+    """A map of cells."""
 
     name: str
     walls: np.ndarray  # (H, W) bool; outside the map everything is wall

@@ -65,6 +65,7 @@ class MujocoPhysics:
         self._mujoco = mujoco
         self._model = mujoco.MjModel.from_xml_string(xml)
         self._threads = threads or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self._threads)  # MuJoCo lets go of the GIL while it steps
         self._data: list = []
 
     def reset(self, starts: np.ndarray) -> None:
@@ -86,15 +87,14 @@ class MujocoPhysics:
                 for k in range(steps):
                     data.qpos[:] += moves[e]
                     data.qvel[:] = 0.0
-                    self._mujoco.mj_step(self._model, data, FRAME_SKIP)  # releases the GIL
+                    self._mujoco.mj_step(self._model, data, FRAME_SKIP)
                     path[e, k] = data.qpos
 
         shares = np.array_split(np.arange(len(moves)), min(self._threads, len(moves)))
         if len(shares) == 1:
             advance(shares[0])
         else:
-            with ThreadPoolExecutor(len(shares)) as pool:
-                list(pool.map(advance, shares))
+            list(self._pool.map(advance, shares))
         return path
 
 
@@ -113,10 +113,10 @@ class KinematicPhysics:
 
     def hold(self, actions: np.ndarray, steps: int, active: np.ndarray) -> np.ndarray:
         moves = STEP_LENGTH * np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
-        moves *= np.asarray(active, dtype=np.float64)[:, None]
+        goes = np.asarray(active, dtype=bool)[:, None]
         path = np.empty((len(moves), steps, 2))
         for k in range(steps):
-            self._xy = self._pushed_out(self._xy + moves)
+            self._xy = np.where(goes, self._pushed_out(self._xy + moves), self._xy)
             path[:, k] = self._xy
         return path
 

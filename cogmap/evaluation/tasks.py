@@ -66,13 +66,14 @@ def official_tasks(maze: Maze, *, episodes: int, seed: int) -> list[Task]:
 def draw_pairs(maze: Maze, *, count: int, seed: int) -> list[Task]:
     """Random starts and goals at least MIN_MOVES lattice moves apart, anywhere the agent fits.
 
-    In a maze too small for that, at least half as far apart as its farthest points.
+    In a maze too small for that (one and a half times as far from end to end), at least half as
+    far apart as its farthest points.
     """
     rng = np.random.default_rng(seed)
     lattice = maze.lattice
     low, high = maze.bounds
     farthest = max(moves_to(lattice.successors, state).max() for state in range(len(lattice)))
-    least = min(MIN_MOVES, farthest // 2)
+    least = MIN_MOVES if farthest >= 1.5 * MIN_MOVES else farthest // 2
     pairs: list[Task] = []
     while len(pairs) < count:
         ends = np.round(rng.uniform(low, high, size=(2, 2)), 2)

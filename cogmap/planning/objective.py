@@ -5,6 +5,7 @@ Shape letters: A candidates, T horizons.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 
@@ -47,7 +48,7 @@ class Horizons:
         last = self.taus[-1]
         count = int(NODES_PER_OCTAVE * math.log2(last)) + 2
         nodes = np.unique(np.geomspace(1, last, count).round().astype(np.int64))
-        nodes = nodes[np.isin(nodes, self.taus)]
+        nodes = nodes[np.isin(nodes, self.taus)] if len(self.taus) == last else self.taus
         left = np.clip(np.searchsorted(nodes, self.taus, side="right") - 1, 0, len(nodes) - 2)
         if len(nodes) < 2:
             return self
@@ -127,9 +128,15 @@ class Rule:
     horizons: Horizons
     beta: float
     floor: float | None = None  # None: progress in exp(G); a number: progress in G above it
-    zero_weight: float = 0.0  # weight of the known horizon-zero term (geometric only)
+    zero_weight: float = 0.0  # weight of the known horizon-zero term, 1 / p0 at the goal
     radii: tuple[int, ...] = PAPER_RADII  # units along a candidate at which it is judged
     set_aside: bool = False  # whether a candidate that failed to move the agent is set aside
+
+    def arrival_value(self, goal_share: float) -> float:
+        """What the horizon-zero term adds to a candidate that ends at the goal (Eq. 27)."""
+        if self.floor is None:
+            return self.zero_weight / goal_share
+        return self.zero_weight * (-math.log(goal_share) - self.floor)
 
 
 def rule(
@@ -148,14 +155,9 @@ def rule(
     `every_horizon`.
     """
     if planner == "log":
-        return Rule(
-            "log",
-            Horizons.octaves(tau_max),
-            math.inf,
-            floor=log_floor,
-            radii=OUR_RADII,
-            set_aside=True,
-        )
+        octaves = Horizons.octaves(tau_max)
+        zero = 1.0 / len(octaves.taus)  # horizon zero counts as one octave more
+        return Rule("log", octaves, math.inf, log_floor, zero, radii=OUR_RADII, set_aside=True)
     if planner == "geometric":
         horizons, zero = geometric(tau_max, gamma)
         horizons = horizons if every_horizon else horizons.quadrature()
@@ -164,10 +166,8 @@ def rule(
         )
     beta = {"gp": 0.0, "pap": math.inf}.get(planner, math.nan)
     if planner.startswith("beta="):
-        try:
+        with contextlib.suppress(ValueError):
             beta = float(planner.removeprefix("beta="))
-        except ValueError:
-            pass
         if not beta >= 0.0:
             raise CogmapError(f"planner {planner!r}: the temperature is a number from 0 to inf.")
     if math.isnan(beta):

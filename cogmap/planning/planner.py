@@ -48,7 +48,7 @@ class Planner:
     """Frozen models, a rule and candidates; `decide` is one pass of Algorithm 3's loop.
 
     `arrived(observations, goals)` tells which predicted observations are the goal, and
-    `goal_share` is p0 of that region: the horizon-zero term of geometric weights needs both.
+    `goal_share` is p0 of that region: rules with a horizon-zero term need both.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Planner:
         goal_share: float = 1.0,
     ) -> None:
         if rule.zero_weight and arrived is None:
-            raise CogmapError("geometric weights need to know when a state is the goal (arrived).")
+            raise CogmapError("this rule needs to know which states are the goal (arrived).")
         self.scorer, self.dynamics, self.rule, self.candidates = scorer, dynamics, rule, candidates
         self._arrived, self._goal_share = arrived, goal_share
         self._device = next(dynamics.parameters()).device
@@ -99,13 +99,10 @@ class Planner:
         else:
             delta = log_progress(there, now, floor=self.rule.floor)
         value = objective(delta, self._weights, self.rule.beta)  # (E, A R)
-        if self.rule.zero_weight:
-            assert self._arrived is not None
-            reached = (
-                self._arrived(outcomes, target).float()
-                - self._arrived(here[:, None], target).float()
-            )
-            value = value + self.rule.zero_weight * reached / self._goal_share
+        if self._arrived is not None and self.rule.zero_weight:
+            gained = self._arrived(outcomes, target).float()
+            gained -= self._arrived(here[:, None], target).float()
+            value = value + self.rule.arrival_value(self._goal_share) * gained
 
         # A candidate is worth its best radius; the best candidate is chosen (line 8).
         by_action, radius = value.view(episodes, actions, radii).max(-1)

@@ -1,4 +1,4 @@
-"""Encoders h(x, tau) and g(y, tau): a trunk once per observation, a head once per horizon (Sec. 2.2).
+"""Encoders h(x, tau), g(y, tau): a trunk for each observation, a head for each horizon (Sec. 2.2).
 
     observation --trunk--> feature --head(tau)--> unit embedding
       (N, ...)    heavy     (N, W)     light        (N, T, D)

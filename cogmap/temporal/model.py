@@ -41,7 +41,7 @@ class TemporalConfig:
     tied: bool = True
     """One encoder for sources and targets."""
     normalised: bool = True
-    """Subtract each source's own log-partition over the bank (Eq. 12); the softmax loss needs it."""
+    """Subtract each source's log-partition over the bank (Eq. 12); the softmax loss needs it."""
     bank_size: int = 0
     """Reference observations kept for that; 0 until the data is seen."""
 

@@ -10,7 +10,7 @@ from cogmap.theory.walk import SMALLEST_RATIO, ReversibleWalk
 
 
 class ExactScorer:
-    """exp G* between lattice points, interpolated to any position: what a perfect fit would give."""
+    """exp G* between lattice points, interpolated to any position: what a perfect fit gives."""
 
     def __init__(self, points: np.ndarray, successors: np.ndarray, taus: Tensor) -> None:
         """points (S, 2) on the integer lattice, successors (S, M), taus (T,)"""

@@ -1,4 +1,4 @@
-"""The exploration walk, exactly: P^tau, the ideal score G*, its spectrum and bounds (Sec. 3, App. B).
+"""The exploration walk, exactly: P^tau, the ideal score G*, its spectrum, bounds (Sec. 3, App. B).
 
 Shape letters: S states, M moves, T horizons.
 """

@@ -1,0 +1,290 @@
+"""Every command as a user would type it, and one clear line for every wrong input."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cogmap.cli import main
+
+ROOT = Path(__file__).parent.parent
+LARGE = str(ROOT / "models/pointmaze-large")
+TINY = ["--steps", "4", "--lags", "1", "--pairs", "256", "--width", "16", "--embedding", "8"]
+TINY += ["--dynamics.steps", "4", "--dynamics.width", "16", "--walk-steps", "3000"]
+TINY += ["--action-steps", "400", "--tau-max", "64", "--device", "cpu"]
+ROOMS = "#######\n#..#..#\n#.....#\n#..#..#\n#######\n"
+
+
+@pytest.fixture(scope="module")
+def maze_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("maze") / "rooms.txt"
+    path.write_text(ROOMS)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def run(maze_file, tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("runs") / "tiny")
+    assert main(["train", "--maze", maze_file, "--out", folder, *TINY]) == 0
+    return folder
+
+
+def refused(capsys, arguments: list[str], *words: str) -> None:
+    capsys.readouterr()
+    assert main(arguments) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("cogmap: "), lines
+    for word in words:
+        assert word in lines[0], lines[0]
+
+
+def test_train_on_a_text_maze_then_evaluate_and_plan(run, maze_file, tmp_path, capsys):
+    out = tmp_path / "out.json"
+    arguments = ["evaluate", run, "--budget", "40", "--json", str(out)]
+    assert main([*arguments, "--results", str(tmp_path / "r/rows.jsonl"), "--references"]) == 0
+    result = json.loads(out.read_text())
+    assert {"sr", "spl", "episodes", "planner", "maze", "seed"} <= result.keys()
+    assert result["maze"] == "rooms" and result["episodes"] == len(result["rows"]) == 20
+    assert result["sr"] == np.mean([row["success"] for row in result["rows"]])
+    assert len((tmp_path / "r/rows.jsonl").read_text().splitlines()) == 3
+    assert "shortest path (ceiling)" in capsys.readouterr().out
+    figure = tmp_path / "route.png"
+    assert main(["plan", run, "--start", "-1,0", "--goal", "12,8", "--figure", str(figure)]) == 0
+    assert figure.stat().st_size > 5000
+    assert "SPL" in capsys.readouterr().out
+
+
+def test_the_shipped_model_plans_from_the_command_line(capsys):
+    assert main(["plan", LARGE, "--start", "0,0", "--goal", "12,16", "--physics", "kinematic"]) == 0
+    text = capsys.readouterr().out
+    assert "reached the goal" in text and "horizon" in text.splitlines()[0]
+
+
+@pytest.mark.parametrize("planner", ["gp", "pap", "log", "geometric", "beta=0.3"])
+def test_evaluate_with_every_planner_on_a_pairs_file(planner, tmp_path):
+    pairs = tmp_path / "pairs.json"
+    pairs.write_text('[{"start": [0, 0], "goal": [8, 0]}, {"start": [4, 8], "goal": [12, 8]}]')
+    out = tmp_path / "out.json"
+    arguments = ["evaluate", LARGE, "--tasks", str(pairs), "--planner", planner, "--tau-max", "256"]
+    arguments += ["--budget", "200", "--json", str(out), "--device", "cpu"]
+    assert main(arguments) == 0
+    result = json.loads(out.read_text())
+    assert result["planner"] == planner and result["episodes"] == 2 and result["tau_max"] == 256
+    assert result["sr"] == 1.0
+
+
+def test_evaluation_repeats_by_seed_and_takes_exact_scores(tmp_path):
+    rows = []
+    for k, seed in enumerate(["3", "3", "4"]):
+        out = tmp_path / f"{k}.json"
+        arguments = ["evaluate", LARGE, "--tasks", "official", "--episodes", "1", "--seed", seed]
+        arguments += ["--score", "exact", "--budget", "30", "--radii", "1,2", "--json", str(out)]
+        assert main(arguments) == 0
+        rows.append(json.loads(out.read_text())["rows"])
+    assert rows[0] == rows[1] != rows[2]
+    assert len(rows[0]) == 5
+
+
+def test_explore_import_and_train_on_data(tmp_path, maze_file, capsys):
+    walk, acts = tmp_path / "walk", tmp_path / "acts"
+    assert main(["explore", "--maze", maze_file, "--out", str(walk), "--steps", "2000"]) == 0
+    explore = ["explore", "--maze", maze_file, "--walk", "actions", "--out", str(acts)]
+    assert main([*explore, "--steps", "600", "--episodes", "3", "--hold", "5"]) == 0
+    source = tmp_path / "log.npz"
+    observations = np.load(acts / "observations.npy")
+    terminals = np.zeros(len(observations))
+    terminals[np.append(np.load(acts / "episode_starts.npy")[1:] - 1, -1)] = 1
+    actions = np.load(acts / "actions.npy")
+    np.savez(source, observations=observations, actions=actions, terminals=terminals)
+    assert main(["import", str(source), "--out", str(tmp_path / "in"), "--hold", "5"]) == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "in/observations.npy"), observations)
+    out = str(tmp_path / "run")
+    train = ["train", "--data", str(tmp_path / "in"), "--maze", maze_file, "--out", out, *TINY]
+    assert main(train) == 0
+    assert main(["evaluate", out, "--budget", "10"]) == 0
+    assert not (tmp_path / "run/data").exists()
+    for folder in (str(walk), out):
+        assert main(["info", folder]) == 0
+    assert main(["info"]) == 0
+    assert "distinct" in capsys.readouterr().out
+
+
+def test_resume_and_config_repeat_a_run(run, tmp_path):
+    from safetensors.numpy import load_file
+
+    def weights(folder) -> dict:
+        return load_file(Path(folder) / "temporal/model.safetensors")
+
+    before = weights(run)
+    assert main(["train", "--resume", run]) == 0
+    again = tmp_path / "again"
+    assert main(["train", "--config", f"{run}/config.json", "--out", str(again)]) == 0
+    for folder in (run, again):
+        after = weights(folder)
+        assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_ctrl_c_leaves_a_run_that_resumes(maze_file, tmp_path):
+    out = tmp_path / "run"
+    tiny = [*TINY, "--steps", "100000", "--checkpoint-every", "5"]
+    command = [sys.executable, "-m", "cogmap", "train", "--maze", maze_file, "--out", str(out)]
+    process = subprocess.Popen(
+        [*command, *tiny], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    for _ in range(600):
+        if (out / "temporal/training_state.pt").exists():
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in text
+    config = json.loads((out / "config.json").read_text())
+    (out / "config.json").write_text(json.dumps(config | {"steps": 10}))
+    assert main(["train", "--resume", str(out)]) == 0
+
+
+def test_demo_runs_on_a_small_maze_and_continues(maze_file, tmp_path, monkeypatch, capsys):
+    from cogmap import cli
+    from cogmap.dynamics.settings import DynamicsTraining
+
+    def small(**given):
+        values = {"pairs": 256, "width": 16, "walk_steps": 9000, "action_steps": 400}
+        return cli.Train(**(values | {"dynamics": DynamicsTraining(steps=4)} | given))
+
+    monkeypatch.setattr("cogmap.commands.demo_.Train", small)
+    monkeypatch.setattr("cogmap.evaluation.tasks.RANDOM_BUDGET", 30)
+    out = tmp_path / "demo"
+    arguments = ["demo", "--maze", maze_file, "--steps", "3", "--out", str(out), "--device", "cpu"]
+    for _ in range(2):
+        assert main(arguments) == 0
+        assert (out / "routes.png").stat().st_size > 5000
+    text = capsys.readouterr().out
+    assert "random policy (floor)" in text and "shortest path (ceiling)" in text
+
+
+def test_wrong_places_are_named(capsys):
+    plan = ["plan", LARGE, "--physics", "kinematic"]
+    refused(capsys, [*plan, "--start", "0,0", "--goal", "4,4"], "goal (4, 4)", "wall")
+    refused(capsys, [*plan, "--start", "200,0", "--goal", "0,0"], "start (200, 0)", "outside")
+    refused(capsys, [*plan, "--start", "a,b", "--goal", "0,0"], "start 'a,b'")
+    refused(capsys, [*plan, "--start", "nan,1", "--goal", "0,0"], "start 'nan,1'")
+    refused(capsys, [*plan, "--start", "0,0,0", "--goal", "0,0"], "start '0,0,0'")
+
+
+def test_a_goal_that_cannot_be_reached_is_named(run, tmp_path, capsys):
+    parted = tmp_path / "parted.txt"
+    parted.write_text("#####\n#.#.#\n#####\n")
+    arguments = ["plan", run, "--maze", str(parted), "--start", "0,0", "--goal", "8,0"]
+    refused(capsys, arguments, "goal (8, 0)", "cannot be reached")
+
+
+@pytest.mark.parametrize(
+    "text, word",
+    [("##\n#\n", "row 2"), ("###\n###\n", "no free cell"), ("", "empty"), ("#x#\n", "'x'")],
+)
+def test_wrong_mazes_are_refused_before_anything_is_written(text, word, tmp_path, capsys):
+    path, out = tmp_path / "bad.txt", tmp_path / "run"
+    path.write_text(text)
+    refused(capsys, ["train", "--maze", str(path), "--out", str(out)], word)
+    assert not out.exists()
+
+
+def test_wrong_planners_and_horizons_are_refused(capsys):
+    evaluate = ["evaluate", LARGE, "--episodes", "1", "--physics", "kinematic"]
+    refused(capsys, [*evaluate, "--planner", "beta=-1"], "beta=-1")
+    refused(capsys, [*evaluate, "--planner", "best"], "'best'", "gp, pap")
+    refused(capsys, [*evaluate, "--tau-max", "0"], "tau_max=0")
+    refused(capsys, [*evaluate, "--tau-max", "99999"], "tau_max=99999")
+    refused(capsys, [*evaluate, "--radii", "0,1"], "radii")
+    refused(capsys, [*evaluate, "--radii", "far"], "radii 'far'")
+    refused(capsys, [*evaluate, "--tasks", "nowhere.json"], "nowhere.json")
+    refused(capsys, ["evaluate", LARGE, "--episodes", "0"], "episodes=0")
+    refused(capsys, ["evaluate", LARGE, "--budget", "-5"], "budget=-5")
+
+
+def test_wrong_pairs_files_are_refused(tmp_path, capsys):
+    path = tmp_path / "pairs.json"
+    for text, word in (
+        ('[{"start": [0, 0], "end": [8, 0]}]', "end"),
+        ('[{"start": [0, 0], "goal": [8]}]', "goal"),
+        ("{", "JSON"),
+        ("[]", "expected"),
+        ('[{"start": [0, 0], "goal": [4, 4]}]', "wall"),
+    ):
+        path.write_text(text)
+        arguments = ["evaluate", LARGE, "--tasks", str(path), "--physics", "kinematic"]
+        refused(capsys, arguments, word)
+
+
+def test_missing_and_truncated_checkpoints_are_refused(run, tmp_path, capsys):
+    refused(capsys, ["evaluate", str(tmp_path / "none")], "none")
+    for part in ("temporal/model.safetensors", "dynamics/model.safetensors", "config.json"):
+        copy = tmp_path / part.replace("/", "-")
+        shutil.copytree(run, copy)
+        (copy / part).write_bytes((copy / part).read_bytes()[:100])
+        refused(capsys, ["evaluate", str(copy)], part)
+        (copy / part).unlink()
+        refused(capsys, ["evaluate", str(copy)], part, "missing")
+
+
+def test_wrong_data_is_refused_before_anything_is_written(tmp_path, maze_file, capsys):
+    folder, out = tmp_path / "arrays", tmp_path / "data"
+    folder.mkdir()
+    observations = np.zeros((30, 2), dtype=np.float32)
+    observations[7, 1] = np.nan
+    np.save(folder / "observations.npy", observations)
+    refused(capsys, ["import", str(folder), "--out", str(out)], "row 7", "nan")
+    assert not out.exists()
+    np.save(folder / "observations.npy", np.zeros((30, 3), dtype=np.float32))
+    np.save(folder / "actions.npy", np.zeros((30, 2), dtype=np.float32))
+    assert main(["import", str(folder), "--out", str(out)]) == 0
+    train = ["train", "--data", str(out), "--out", str(tmp_path / "run")]
+    refused(capsys, [*train, "--tau-max", "30"], "tau_max=30", "29")
+    refused(capsys, [*train, "--tau-max", "8", "--maze", maze_file], "(3,)", "(2,)")
+    refused(capsys, [*train, "--tau-max", "0"], "tau_max=0")
+    assert not (tmp_path / "run").exists()
+    refused(capsys, ["train", "--data", str(tmp_path), "--out", str(tmp_path / "run")], "meta.json")
+    refused(capsys, ["train", "--out", str(tmp_path / "run")], "--maze")
+    refused(capsys, ["train", "--maze", maze_file], "--out")
+
+
+def test_a_dataset_of_another_size_than_the_models_is_refused(tmp_path, capsys):
+    folder, data, out = tmp_path / "arrays", tmp_path / "data", tmp_path / "run"
+    folder.mkdir()
+    np.save(folder / "observations.npy", np.random.rand(200, 3).astype(np.float32))
+    np.save(folder / "actions.npy", np.zeros((200, 2), dtype=np.float32))
+    assert main(["import", str(folder), "--out", str(data)]) == 0
+    train = ["train", "--data", str(data), "--out", str(out), *TINY]
+    assert main(train) == 0
+    refused(capsys, ["evaluate", str(out)], "without a maze")
+    refused(capsys, ["evaluate", str(out), "--maze", "large"], "(3,)")
+    other = tmp_path / "other"
+    assert main(["explore", "--maze", "medium", "--out", str(other), "--steps", "300"]) == 0
+    mixed = ["train", "--data", str(data), "--dynamics-data", str(other), *TINY]
+    refused(capsys, [*mixed, "--out", str(tmp_path / "mixed")], "(2,)", "(3,)")
+
+
+def test_output_folders_that_cannot_be_written_are_refused(run, maze_file, tmp_path, capsys):
+    train = ["train", "--maze", maze_file, *TINY]
+    refused(capsys, [*train, "--out", run], "--resume")
+    refused(capsys, [*train, "--out", "/proc/cogmap"], "/proc/cogmap")
+    explore = ["explore", "--maze", maze_file, "--steps", "100", "--out"]
+    refused(capsys, [*explore, "/proc/cogmap"], "/proc/cogmap")
+    refused(capsys, [*explore, str(Path(run))], "not empty")
+    evaluate = ["evaluate", run, "--budget", "5", "--json", "/proc/cogmap/out.json"]
+    refused(capsys, evaluate, "/proc/cogmap")
+    plan = ["plan", run, "--start", "0,0", "--goal", "12,8", "--budget", "5", "--figure"]
+    refused(capsys, [*plan, "/proc/cogmap/route.png"], "/proc/cogmap")
+
+
+def test_an_unknown_option_exits_with_two(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["evaluate", LARGE, "--speed", "fast"])
+    assert stop.value.code == 2

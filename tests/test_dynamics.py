@@ -1,0 +1,89 @@
+"""The local model learns where a held action leads (Alg. 2, Eq. 2 and 6)."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from cogmap.data.trajectories import Trajectories
+from cogmap.dynamics.model import LocalDynamics
+from cogmap.dynamics.settings import DynamicsTraining
+from cogmap.dynamics.train import load_dynamics, squared_error, train_dynamics
+from cogmap.envs.maze import Maze
+from cogmap.envs.physics import KinematicPhysics
+from cogmap.errors import CogmapError
+from cogmap.explore.collect import collect_actions
+
+ROOM = Maze.from_text("#####\n#...#\n#...#\n#####", name="room")
+QUICK = DynamicsTraining(steps=1500, batch=256, width=64)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return collect_actions(ROOM, KinematicPhysics(ROOM), steps=8000, seed=0, episodes=20, hold=5)
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dynamics")
+    return train_dynamics(data, QUICK, folder, seed=0, device="cpu"), folder
+
+
+def test_squared_error_is_the_mean_squared_distance():
+    prediction = torch.tensor([[1.0, 2.0], [0.0, 0.0]])
+    following = torch.tensor([[1.0, 0.0], [3.0, 4.0]])
+    assert squared_error(prediction, following).item() == pytest.approx((4.0 + 25.0) / 2)
+
+
+def test_in_the_open_a_held_action_moves_by_its_length(trained):
+    model, _ = trained
+    middle = torch.tensor([[4.0, 2.0]])
+    for action in ([1.0, 0.0], [0.0, -0.5], [-0.6, 0.6]):
+        moved = model(middle, torch.tensor([action])) - middle
+        assert torch.allclose(moved, torch.tensor([action]), atol=0.15), action
+
+
+def test_a_wall_stops_it(trained):
+    model, _ = trained
+    at_wall = torch.tensor([[-1.3, 2.0]])
+    into, away = model(at_wall.repeat(2, 1), torch.tensor([[-1.0, 0.0], [1.0, 0.0]]))
+    assert into[0] > -1.7 and away[0] > -0.7
+
+
+def test_along_applies_the_model_again_and_again(trained):
+    model, _ = trained
+    state, action = torch.tensor([[2.0, 2.0]]), torch.tensor([[0.3, 0.1]])
+    passed = model.along(state, action, 3)
+    once = model(state, action)
+    twice = model(once, action)
+    torch.testing.assert_close(passed[:, 0], once)
+    torch.testing.assert_close(passed[:, 1], twice)
+
+
+def test_a_model_saved_is_the_model_loaded(trained):
+    model, folder = trained
+    loaded = load_dynamics(folder)
+    assert isinstance(loaded, LocalDynamics) and loaded.config == model.config
+    state, action = torch.rand(5, 2), torch.rand(5, 2)
+    assert torch.equal(model(state, action), loaded(state, action))
+
+
+def test_transitions_are_never_taken_across_episodes(tmp_path):
+    """Two episodes far apart: a step across would teach a jump of 100."""
+    here = np.zeros((50, 2), dtype=np.float32)
+    there = np.full((50, 2), 100.0, dtype=np.float32)
+    data = Trajectories(
+        episode_starts=np.array([0, 50]),
+        observations=np.concatenate([here, there]),
+        actions=np.zeros((100, 2), dtype=np.float32),
+    )
+    train_dynamics(data, DynamicsTraining(steps=100, batch=64, width=16), tmp_path, seed=0)
+    last = json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last["squared_error"] < 1e-6
+
+
+def test_data_without_actions_is_refused(tmp_path):
+    data = Trajectories(episode_starts=np.array([0]), observations=np.zeros((5, 2), np.float32))
+    with pytest.raises(CogmapError, match="actions"):
+        train_dynamics(data, QUICK, tmp_path, seed=0)

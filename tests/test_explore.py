@@ -1,0 +1,227 @@
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from cogmap.data.trajectories import Trajectories
+from cogmap.envs.maze import MOVES, Maze
+from cogmap.envs.physics import KinematicPhysics
+from cogmap.errors import CogmapError
+from cogmap.explore.collect import collect_actions, collect_walk, split_steps
+from cogmap.explore.walks import coverage_mask, lattice_walk, masked
+from cogmap.theory.geodesic import moves_to
+
+MEDIUM = Maze.load("medium")
+TWO_PARTS = Maze.from_text("#####\n#.#.#\n#####", name="two parts")
+
+
+def positions(data: Trajectories) -> np.ndarray:
+    return data.rows(np.arange(len(data))).astype(np.float64)
+
+
+def transitions(data: Trajectories) -> np.ndarray:
+    """Rows whose next row belongs to the same episode."""
+    last = np.append(data.episode_starts[1:], len(data)) - 1
+    return np.setdiff1d(np.arange(len(data)), last)
+
+
+def wander(*, steps: int = 300, seed: int = 0, episodes: int = 6, hold: int = 5, **settings):
+    return collect_actions(
+        MEDIUM,
+        KinematicPhysics(MEDIUM),
+        steps=steps,
+        seed=seed,
+        episodes=episodes,
+        hold=hold,
+        **settings,
+    )
+
+
+def least_clearance_on_the_way(data: Trajectories) -> float:
+    seen, rows = positions(data), transitions(data)
+    shares = np.linspace(0.0, 1.0, 11)[:, None, None]
+    between = seen[rows] + shares * (seen[rows + 1] - seen[rows])
+    return float(MEDIUM.clearance(between.reshape(-1, 2)).min())
+
+
+def test_a_walk_follows_its_moves_through_the_table_of_successors():
+    moves = np.random.default_rng(0).integers(9, size=50)
+    states = lattice_walk(MEDIUM.lattice, 17, moves)
+    assert len(states) == 51
+    assert states[0] == 17
+    assert np.array_equal(states[1:], MEDIUM.lattice.successors[states[:-1], moves])
+
+
+def test_the_lattice_walk_only_makes_legal_moves():
+    data = collect_walk(MEDIUM, steps=3000, seed=0, episodes=3)
+    rows = transitions(data)
+    legal = MEDIUM.lattice.successors[data.index[rows]]
+    assert (legal == data.index[rows + 1][:, None]).any(axis=1).all()
+
+
+def test_the_lattice_walk_draws_its_nine_moves_uniformly():
+    data = collect_walk(MEDIUM, steps=30_000, seed=1)
+    successors = MEDIUM.lattice.successors
+    open_ground = (successors[:, 1:] != np.arange(len(successors))[:, None]).all(axis=1)
+    rows = transitions(data)
+    rows = rows[open_ground[data.index[rows]]]
+    counts = [(data.actions[rows] == move).all(axis=1).sum() for move in MOVES]
+    assert sum(counts) == len(rows) > 5000
+    assert chisquare(counts).pvalue > 0.01
+
+
+def test_the_actions_of_a_lattice_walk_are_what_was_done_in_five_simulator_steps():
+    data = collect_walk(MEDIUM, steps=500, seed=2, episodes=2)
+    seen, rows = positions(data), transitions(data)
+    assert data.hold == 5
+    physics = KinematicPhysics(MEDIUM)
+    physics.reset(seen[rows])
+    reached = physics.hold(data.actions[rows], data.hold, np.ones(len(rows), dtype=bool))[:, -1]
+    assert np.allclose(reached, seen[rows + 1], atol=1e-9)
+    assert (data.actions[rows] == 0).all(axis=1).mean() > 1 / 9  # blocked moves count as stay
+
+
+def test_no_step_of_the_lattice_walk_crosses_a_wall():
+    assert least_clearance_on_the_way(collect_walk(MEDIUM, steps=3000, seed=3)) >= 0.7
+
+
+@pytest.mark.parametrize(
+    "collect",
+    [lambda seed: collect_walk(MEDIUM, steps=100, seed=seed), lambda seed: wander(seed=seed)],
+    ids=["walk", "actions"],
+)
+def test_a_seed_repeats_its_walk_and_another_seed_makes_another(collect):
+    first, again, other = positions(collect(4)), positions(collect(4)), positions(collect(5))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("coverage", [0.001, 0.1, 0.37, 0.8, 1.0])
+def test_a_coverage_mask_is_connected_and_of_the_size_asked_for(coverage):
+    lattice = MEDIUM.lattice
+    mask = coverage_mask(lattice, coverage, np.random.default_rng(0))
+    assert mask.sum() == max(1, round(coverage * len(lattice)))
+    within = masked(lattice, mask)
+    distance = moves_to(within.successors, int(np.flatnonzero(mask)[0]))
+    assert np.array_equal(distance >= 0, mask)
+
+
+def test_a_coverage_mask_holds_the_states_nearest_to_where_it_grew():
+    class FirstState:
+        @staticmethod
+        def integers(high: int) -> int:
+            return 0
+
+    lattice = MEDIUM.lattice
+    mask = coverage_mask(lattice, 0.3, FirstState())
+    distance = moves_to(lattice.successors, 0)
+    assert distance[mask].max() <= distance[~mask].min() + 1
+    assert mask[distance < distance[mask].max()].all()
+
+
+def test_a_coverage_mask_ends_where_walking_ends():
+    mask = coverage_mask(TWO_PARTS.lattice, 0.9, np.random.default_rng(0))
+    assert mask.sum() == 9  # of 18 points
+
+
+def test_a_walk_never_leaves_its_mask():
+    mask = coverage_mask(MEDIUM.lattice, 0.2, np.random.default_rng(0))
+    start = int(np.flatnonzero(mask)[0])
+    moves = np.random.default_rng(1).integers(9, size=5000)
+    assert mask[lattice_walk(masked(MEDIUM.lattice, mask), start, moves)].all()
+
+
+def test_a_walk_with_coverage_sees_that_share_of_the_lattice_and_no_more():
+    data = collect_walk(MEDIUM, steps=20_000, seed=0, episodes=2, coverage=0.1)
+    assert len(np.unique(data.index)) == round(0.1 * len(MEDIUM.lattice))
+
+
+def test_episodes_of_random_actions_start_inside_the_mask():
+    data = wander(episodes=60, steps=60, coverage=0.02)
+    starts = positions(data)[data.episode_starts]
+    assert len(np.unique(starts, axis=0)) <= round(0.02 * len(MEDIUM.lattice))
+
+
+@pytest.mark.parametrize("coverage", [0.0, -0.5, 1.01, float("nan")])
+def test_a_coverage_outside_zero_to_one_is_refused(coverage):
+    with pytest.raises(CogmapError, match=f"coverage={coverage} lies outside"):
+        collect_walk(MEDIUM, steps=10, seed=0, coverage=coverage)
+
+
+def test_steps_are_split_over_episodes_as_equally_as_can_be():
+    assert split_steps(10, 3) == [4, 3, 3]
+    assert split_steps(3, 3) == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [collect_walk(MEDIUM, steps=100, seed=0, episodes=7), wander(steps=100, episodes=7)],
+    ids=["walk", "actions"],
+)
+def test_each_episode_has_one_row_more_than_steps(data):
+    assert data.episode_lengths.tolist() == [16, 16, 15, 15, 15, 15, 15]
+    assert len(data) == len(data.actions) == 107
+
+
+def test_random_actions_fill_the_box_and_do_not_leave_it():
+    actions = wander(steps=2000, hold=1).actions
+    assert actions.dtype == np.float32
+    assert np.abs(actions).max() <= 1.0
+    assert actions.min(axis=0).max() < -0.98
+    assert actions.max(axis=0).min() > 0.98
+
+
+@pytest.mark.parametrize("hold", [1, 3, 5])
+def test_a_stored_transition_simulated_again_gives_the_stored_next_observation(hold):
+    data = wander(hold=hold)
+    seen, rows = positions(data), transitions(data)
+    assert data.hold == hold
+    physics = KinematicPhysics(MEDIUM)
+    physics.reset(seen[rows])
+    reached = physics.hold(data.actions[rows], hold, np.ones(len(rows), dtype=bool))[:, -1]
+    assert np.abs(reached - seen[rows + 1]).max() < 1e-4
+
+
+@pytest.mark.parametrize("hold", [1, 3])
+def test_away_from_walls_an_action_held_moves_the_agent_by_a_fifth_of_it_a_step(hold):
+    data = wander(hold=hold)
+    seen, rows = positions(data), transitions(data)
+    free = rows[MEDIUM.clearance(seen[rows]) > 0.7 + 0.3 * hold]
+    assert len(free) > 20
+    moved = seen[free + 1] - seen[free]
+    assert np.allclose(moved, 0.2 * hold * data.actions[free], atol=1e-5)
+
+
+def test_no_recorded_step_crosses_a_wall():
+    assert least_clearance_on_the_way(wander(steps=2000, hold=1)) > 0.5
+    assert least_clearance_on_the_way(wander(steps=2000, hold=5)) > 0.3
+
+
+def test_an_episode_that_has_ended_is_simulated_no_further():
+    class Recorder(KinematicPhysics):
+        calls: list = []
+
+        def hold(self, actions, steps, active):
+            self.calls.append((steps, list(active)))
+            return super().hold(actions, steps, active)
+
+    collect_actions(MEDIUM, Recorder(MEDIUM), steps=3, seed=0, episodes=2, hold=4)
+    assert Recorder.calls == [(4, [True, True]), (4, [True, False])]
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"episodes": 0}, "episodes=0; give at least one"),
+        ({"steps": 5, "episodes": 6}, "steps=5 over 6 episodes"),
+        ({"hold": 0}, "hold=0; an action lasts"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(settings, complaint):
+    with pytest.raises(CogmapError, match=complaint):
+        wander(**settings)
+
+
+@pytest.mark.parametrize(("steps", "episodes"), [(5, 6), (5, 0), (0, 1)])
+def test_a_lattice_walk_needs_an_episode_and_a_step_for_each(steps, episodes):
+    with pytest.raises(CogmapError, match="episodes"):
+        collect_walk(MEDIUM, steps=steps, seed=0, episodes=episodes)

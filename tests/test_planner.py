@@ -1,0 +1,222 @@
+"""Planner.decide: predict, score, choose (Alg. 3)."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from cogmap import Agent
+from cogmap.envs.maze import Maze
+from cogmap.envs.pointmaze import PointMaze
+from cogmap.errors import CogmapError
+from cogmap.evaluation.rollout import PlannerPolicy, run_episodes
+from cogmap.evaluation.tasks import Task, draw_pairs
+from cogmap.planning.candidates import Candidates, directions
+from cogmap.planning.objective import Horizons, Rule, rule
+from cogmap.planning.planner import Planner
+from cogmap.theory.scorer import ExactScorer
+from cogmap.theory.walk import ReversibleWalk
+
+LARGE = "models/pointmaze-large"
+
+
+class Straight(torch.nn.Module):
+    """A world without walls: an action moves by itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.anchor = torch.nn.Parameter(torch.zeros(1))
+        self.reach = torch.ones(2)
+
+    def along(self, states, actions, steps):
+        k = torch.arange(1, steps + 1)[None, :, None]
+        return states[:, None] + k * actions[:, None]
+
+
+class Bowl:
+    """A score that falls with the distance to the goal, sharper at short horizons."""
+
+    def __init__(self, taus=(1, 4, 16)):
+        self.taus = torch.tensor(taus)
+        self.embedded = 0
+
+    def embed_goals(self, goals):
+        self.embedded += len(goals)
+        return goals
+
+    def score(self, observations, goals):
+        square = (observations - goals[:, None]).square().sum(-1)
+        return -square[..., None] / self.taus
+
+
+def planner_with(scorer, *, beta=math.inf, floor=None, radii=(1,), zero_weight=0.0, **rest):
+    horizons = Horizons(scorer.taus.numpy(), np.full(len(scorer.taus), 1 / len(scorer.taus)))
+    chosen = Rule("test", horizons, beta, floor, zero_weight, radii=radii)
+    return Planner(scorer, Straight(), chosen, Candidates(directions(16), radii), **rest)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, math.inf])
+def test_in_the_open_every_temperature_heads_for_the_goal(beta):
+    planner = planner_with(Bowl(), beta=beta)
+    for angle in range(0, 360, 45):
+        goal = 2.0 * np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
+        decision = planner.decide(np.zeros(2), goal)
+        np.testing.assert_allclose(decision.action, goal / 2.0, atol=1e-6)
+
+
+def test_a_decision_is_the_formula_written_out():
+    scorer = Bowl()
+    planner = planner_with(scorer, beta=0.5)
+    here, goal = np.array([0.3, -0.2]), np.array([1.1, 0.4])
+    decision = planner.decide(here, goal)
+    taus = scorer.taus.numpy()
+
+    def ratio(x):
+        return np.exp(-np.sum((x - goal) ** 2) / taus)
+
+    values = []
+    for action in directions(16):
+        delta = ratio(here + action) - ratio(here)
+        values.append(0.5 * np.log(np.mean(np.exp(delta / 0.5))))
+    np.testing.assert_allclose(decision.values, values, rtol=1e-4, atol=1e-5)
+    assert decision.candidate == int(np.argmax(values))
+    best = ratio(here + decision.action) - ratio(here)
+    np.testing.assert_allclose(decision.progress, best, rtol=1e-4, atol=1e-5)
+    assert decision.horizon == taus[np.argmax(best)]
+    np.testing.assert_allclose(decision.outcome, here + decision.action, atol=1e-6)
+
+
+def test_a_candidate_is_worth_its_best_radius():
+    goal = np.array([3.0, 0.0])
+    near = planner_with(Bowl(), radii=(1,)).decide(np.zeros(2), goal)
+    far = planner_with(Bowl(), radii=(1, 3, 5)).decide(np.zeros(2), goal)
+    assert far.value > near.value
+    np.testing.assert_allclose(far.outcome, goal, atol=1e-6)
+
+
+def test_many_decisions_at_once_are_the_same_as_one_by_one():
+    planner = planner_with(Bowl(), radii=(1, 2))
+    rng = np.random.default_rng(0)
+    here, goals = rng.normal(size=(7, 2)), rng.normal(size=(7, 2))
+    together = planner.decide_many(here, goals)
+    for row, decision in enumerate(together):
+        alone = planner.decide(here[row], goals[row])
+        assert alone.candidate == decision.candidate
+        assert alone.value == pytest.approx(decision.value, rel=1e-5)
+
+
+def test_a_goal_is_embedded_once():
+    scorer = Bowl()
+    planner = planner_with(scorer)
+    for _ in range(5):
+        planner.decide(np.zeros(2), np.ones(2))
+    planner.decide(np.zeros(2), np.array([2.0, 1.0]))
+    assert scorer.embedded == 2
+
+
+def test_excluded_candidates_are_not_chosen_unless_all_are():
+    planner = planner_with(Bowl())
+    goal = np.array([[5.0, 0.0]])
+    exclude = np.zeros((1, 16), dtype=bool)
+    exclude[0, 0] = True
+    [decision] = planner.decide_many(np.zeros((1, 2)), goal, exclude=exclude)
+    assert decision.candidate in (1, 15)
+    [decision] = planner.decide_many(np.zeros((1, 2)), goal, exclude=np.ones((1, 16), dtype=bool))
+    assert decision.candidate == 0
+
+
+def test_scores_below_the_floor_do_not_count():
+    """Far off, only the long horizon still speaks; above the floor all do."""
+    planner = planner_with(Bowl(taus=(1, 100)), floor=-6.0)
+    decision = planner.decide(np.zeros(2), np.array([20.0, 0.0]))
+    np.testing.assert_allclose(decision.progress[0], 0.0)
+    assert decision.progress[1] > 0 and decision.horizon == 100
+
+
+def test_the_horizon_zero_term_rewards_arrival():
+    rewarded = planner_with(
+        Bowl(), zero_weight=0.5, arrived=PointMaze.arrived, goal_share=0.01, radii=(1, 2)
+    )
+    decision = rewarded.decide(np.zeros(2), np.array([2.5, 0.0]))
+    assert decision.value > 0.5 / 0.01 * 0.99
+    with pytest.raises(CogmapError, match="arrived"):
+        planner_with(Bowl(), zero_weight=0.5)
+
+
+@pytest.fixture(scope="module")
+def agent():
+    return Agent.load(LARGE, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def world(agent):
+    return agent.world(physics="kinematic")
+
+
+@pytest.mark.parametrize("name", ["gp", "pap", "geometric", "beta=0.3"])
+def test_the_quadrature_chooses_as_every_integer_horizon_does(agent, world, name):
+    pairs = draw_pairs(world.maze, count=6, seed=3)
+    here = np.array([pair.start for pair in pairs])
+    goals = np.array([pair.goal for pair in pairs])
+    few = agent.planner(name, world=world, tau_max=1024)
+    every = agent.planner(name, world=world, tau_max=1024, every_horizon=True)
+    assert len(few.rule.horizons.taus) < len(every.rule.horizons.taus) / 8
+    for one, two in zip(few.decide_many(here, goals), every.decide_many(here, goals)):
+        gap = two.values.max() - two.values[one.candidate]
+        assert gap <= 1e-3 * max(1.0, abs(two.values.max())), (one.candidate, two.candidate)
+
+
+def test_the_shipped_model_reaches_far_goals(agent, world):
+    tasks = draw_pairs(world.maze, count=5, seed=41)
+    planner = agent.planner(world=world)
+    episodes = run_episodes(world, tasks, PlannerPolicy(planner), budget=1000)
+    assert all(episode.success for episode in episodes)
+    assert np.mean([episode.efficiency for episode in episodes]) > 0.9
+
+
+def test_horizons_shorten_on_the_way(agent, world):
+    [episode] = run_episodes(
+        world,
+        [Task("far", (0.0, 0.0), (36.0, 24.0))],
+        PlannerPolicy(agent.planner(world=world)),
+        budget=1000,
+    )
+    horizons = [decision.horizon for decision in episode.decisions]
+    assert np.median(horizons[:8]) > 8 * np.median(horizons[-8:])
+
+
+def test_planning_with_the_exact_score_reaches_every_goal(agent, world):
+    tasks = draw_pairs(world.maze, count=8, seed=42)
+    for name in ("gp", "log"):
+        planner = agent.planner(name, world=world, score="exact")
+        planner.rule = replace(planner.rule, set_aside=True)
+        episodes = run_episodes(world, tasks, PlannerPolicy(planner), budget=1500)
+        assert all(episode.success for episode in episodes), name
+
+
+def test_the_exact_scorer_is_the_walks_score_on_lattice_points():
+    lattice = Maze.load("medium").lattice
+    taus = torch.tensor([1, 8, 64])
+    scorer = ExactScorer(lattice.points, lattice.successors, taus)
+    goal = 17
+    points = torch.as_tensor(lattice.points, dtype=torch.float32)
+    score = scorer.score(points[None], scorer.embed_goals(points[goal][None]))[0]
+    expected = ReversibleWalk.on(lattice.successors).score(taus.numpy(), goal)
+    np.testing.assert_allclose(score.numpy(), expected, atol=1e-4)
+
+
+def test_horizons_beyond_the_models_are_refused(agent, world):
+    with pytest.raises(CogmapError, match="horizons this model learned"):
+        agent.planner(world=world, tau_max=10_000)
+    with pytest.raises(CogmapError, match="below 1"):
+        agent.planner(world=world, tau_max=0)
+
+
+def test_gp_and_pap_are_as_the_paper_runs_them():
+    for name, beta in (("gp", 0.0), ("pap", math.inf)):
+        chosen = rule(name, tau_max=512, every_horizon=True)
+        assert chosen.beta == beta and chosen.radii == (1,) and not chosen.set_aside
+        assert chosen.floor is None
+        np.testing.assert_array_equal(chosen.horizons.taus, np.arange(1, 513))

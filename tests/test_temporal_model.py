@@ -1,0 +1,261 @@
+import dataclasses
+
+import pytest
+import torch
+from torch import Tensor
+
+from cogmap.errors import CogmapError
+from cogmap.temporal import scorer as scorer_module
+from cogmap.temporal.encoders import FourierFeatures
+from cogmap.temporal.model import TemporalConfig, TemporalModel
+from cogmap.temporal.scorer import LearnedScorer
+
+TAUS = torch.tensor([1, 2, 3, 7, 20, 64, 200, 500, 1000, 3000, 8192])
+LOW, HIGH = torch.tensor([-4.0, 0.0]), torch.tensor([20.0, 12.0])
+
+
+def points(count: int, *, seed: int) -> Tensor:
+    share = torch.rand(count, 2, generator=torch.Generator().manual_seed(seed))
+    return LOW + share * (HIGH - LOW)
+
+
+def untrained(*, tied: bool = True, normalised: bool = True, bank: int = 13) -> TemporalModel:
+    """A small model with betas that vary with the horizon and an uneven bank."""
+    torch.manual_seed(0)
+    config = TemporalConfig(
+        observation_shape=(2,),
+        width=16,
+        embedding=8,
+        waves=4,
+        tied=tied,
+        normalised=normalised,
+        bank_size=bank,
+    )
+    model = TemporalModel(config, low=LOW, high=HIGH)
+    with torch.no_grad():
+        model.betas.weight.normal_(std=0.5)
+        for layer in (model.source_head.leave, model.target_head.leave):
+            layer.weight.normal_()  # spreads the embeddings, which start close together
+    share = torch.rand(bank, generator=torch.Generator().manual_seed(1)) + 0.1
+    model.bank.copy_(points(bank, seed=2))
+    model.bank_log_share.copy_((share / share.sum()).log())
+    return model.eval().requires_grad_(False)
+
+
+def embeddings(model: TemporalModel, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """h(x, tau) and g(y, tau). (B, T, D), (C, T, D)"""
+    horizon = model.horizon(TAUS)
+    h = model.source_head(model.source_trunk(x), horizon)
+    return h, model.target_head(model.target_trunk(y), horizon)
+
+
+both_ways = pytest.mark.parametrize("tied", [True, False], ids=["tied", "untied"])
+both_scales = pytest.mark.parametrize("normalised", [True, False], ids=["normalised", "raw"])
+
+
+@both_ways
+def test_embeddings_have_unit_norm(tied):
+    h, g = embeddings(untrained(tied=tied), points(5, seed=3), points(6, seed=4))
+    assert h.shape == (5, len(TAUS), 8)
+    assert torch.allclose(h.norm(dim=-1), torch.ones(5, len(TAUS)))
+    assert torch.allclose(g.norm(dim=-1), torch.ones(6, len(TAUS)))
+
+
+def test_an_observation_has_a_different_embedding_at_each_horizon():
+    h, _ = embeddings(untrained(), points(1, seed=3), points(1, seed=3))
+    apart = torch.cdist(h[0], h[0]) + torch.eye(len(TAUS))
+    assert apart.min() > 1e-3
+
+
+def test_tied_encoders_embed_sources_and_targets_alike():
+    x = points(5, seed=3)
+    h, g = embeddings(untrained(tied=True), x, x)
+    assert torch.equal(h, g)
+
+
+def test_untied_encoders_embed_sources_and_targets_differently():
+    x = points(5, seed=3)
+    model = untrained(tied=False)
+    h, g = embeddings(model, x, x)
+    assert (h - g).norm(dim=-1).min() > 1e-2
+    raw = model.raw_pair_score(x, x, TAUS)
+    assert not torch.allclose(raw, raw.transpose(1, 2), atol=1e-2)
+
+
+def test_tied_scores_are_symmetric():
+    x = points(5, seed=3)
+    raw = untrained(tied=True).raw_pair_score(x, x, TAUS)
+    assert torch.allclose(raw, raw.transpose(1, 2), atol=1e-5)
+    assert raw.std() > 0.1
+
+
+@both_ways
+def test_the_raw_score_is_eq_3(tied):
+    model, x, y = untrained(tied=tied), points(5, seed=3), points(6, seed=4)
+    h, g = embeddings(model, x, y)
+    beta0, beta1 = model.beta(model.horizon(TAUS))
+    assert (beta0 > 0).all()
+    assert beta0.std() > 0.1
+    assert beta1.std() > 0.1
+    raw = model.raw_pair_score(x, y, TAUS)
+    assert raw.shape == (len(TAUS), 5, 6)
+    for t in range(len(TAUS)):
+        expected = beta0[t] * h[:, t] @ g[:, t].T + beta1[t]
+        assert torch.allclose(raw[t], expected, atol=1e-5)
+
+
+@both_ways
+def test_one_tensor_for_both_sides_scores_as_two_equal_tensors(tied):
+    model, x = untrained(tied=tied), points(5, seed=3)
+    same, copied = model.raw_pair_score(x, x, TAUS), model.raw_pair_score(x, x.clone(), TAUS)
+    assert torch.allclose(same, copied, atol=1e-5)
+
+
+@both_ways
+def test_exp_g_is_the_embedding_kernel_of_eq_21(tied):
+    model, x, y = untrained(tied=tied), points(5, seed=3), points(6, seed=4)
+    h, g = embeddings(model, x, y)
+    beta0, beta1 = (beta[:, None, None] for beta in model.beta(model.horizon(TAUS)))
+    square = (h[:, None] - g[None]).square().sum(-1).permute(2, 0, 1)  # (T, B, C)
+    kernel = (beta0 + beta1).exp() * (-beta0 / 2 * square).exp()
+    assert torch.allclose(model.raw_pair_score(x, y, TAUS).exp(), kernel, rtol=1e-3, atol=1e-6)
+
+
+def test_tied_scores_fall_from_the_goal_as_eq_22_says():
+    model = untrained(tied=True, normalised=False)
+    x, goal = points(9, seed=3), points(1, seed=4)
+    h, h_goal = embeddings(model, x, goal)
+    beta0, _ = model.beta(model.horizon(TAUS))
+    expected = beta0 / 2 * (h - h_goal).square().sum(-1)  # (N, T)
+    score = model.goal_score(torch.cat([x, goal]), goal[0], TAUS)
+    assert torch.allclose(score[-1] - score[:-1], expected, atol=1e-4)
+    assert (expected > 0).all()
+
+
+@both_ways
+@pytest.mark.parametrize("tau", [1, 20, 8192])
+def test_normalised_scores_average_to_one_over_the_bank_at_every_source(tau, tied):
+    x, share = points(30, seed=3), untrained().bank_log_share.exp()
+    model = untrained(tied=tied, normalised=True)
+    mean = model.pair_score(x, model.bank, tau).exp() @ share
+    assert torch.allclose(mean, torch.ones(30), atol=1e-4)
+    raw = untrained(tied=tied, normalised=False)
+    assert (raw.pair_score(x, raw.bank, tau).exp() @ share).log().abs().max() > 0.1
+
+
+def test_normalising_subtracts_the_gap_of_eq_12():
+    x, y = points(5, seed=3), points(6, seed=4)
+    model, raw = untrained(normalised=True), untrained(normalised=False)
+    share = model.bank_log_share.exp()
+    for tau in (1, 64):
+        gap = (raw.pair_score(x, model.bank, tau).exp() @ share).log()[:, None]
+        expected = raw.pair_score(x, y, tau) - gap
+        assert torch.allclose(model.pair_score(x, y, tau), expected, atol=1e-4)
+        taus = torch.tensor([tau])
+        assert torch.allclose(model.log_partition(x, taus), gap, atol=1e-4)
+
+
+@both_scales
+@both_ways
+def test_the_goal_score_is_the_pair_score_horizon_by_horizon(tied, normalised):
+    model = untrained(tied=tied, normalised=normalised)
+    x, goal = points(7, seed=3), points(1, seed=4)
+    score = model.goal_score(x, goal[0], TAUS)
+    assert score.shape == (7, len(TAUS))
+    for column, tau in zip(score.T, TAUS.tolist(), strict=True):
+        assert torch.allclose(column, model.pair_score(x, goal, tau)[:, 0], atol=1e-4)
+
+
+@both_scales
+@both_ways
+def test_the_scorer_keeps_episodes_apart(tied, normalised):
+    model = untrained(tied=tied, normalised=normalised)
+    x, goals = points(12, seed=3).view(3, 4, 2), points(3, seed=4)
+    scorer = LearnedScorer(model, TAUS)
+    score = scorer.score(x, scorer.embed_goals(goals))
+    assert score.shape == (3, 4, len(TAUS))
+    for episode in range(3):
+        alone = model.goal_score(x[episode], goals[episode], TAUS)
+        assert torch.allclose(score[episode], alone, atol=1e-4)
+
+
+@both_scales
+@pytest.mark.parametrize("horizons", [1, 4, 7])
+def test_scores_in_chunks_are_the_scores_at_once(horizons, normalised, monkeypatch):
+    model = untrained(normalised=normalised)
+    x, goals = points(12, seed=3).view(2, 6, 2), points(2, seed=4)
+    whole = LearnedScorer(model, TAUS)
+    expected = whole.score(x, whole.embed_goals(goals))
+    monkeypatch.setattr(scorer_module, "CHUNK", horizons * 12 * 16)
+    chunked = LearnedScorer(model, TAUS)
+    for _ in range(2):  # the second time from what it kept of the bank
+        score = chunked.score(x, chunked.embed_goals(goals))
+        assert torch.allclose(score, expected, atol=1e-4)
+
+
+def test_what_the_scorer_keeps_of_the_bank_does_not_outlive_a_change_of_chunks(monkeypatch):
+    model = untrained()
+    goals = points(1, seed=4)
+    monkeypatch.setattr(scorer_module, "CHUNK", 5 * 8 * 16)
+    scorer = LearnedScorer(model, TAUS)
+    for count in (8, 40, 2, 8):  # 5, 1 and 20 horizons at once
+        x = points(count, seed=count)
+        score = scorer.score(x[None], scorer.embed_goals(goals))[0]
+        expected = torch.cat([model.pair_score(x, goals, int(tau)) for tau in TAUS], dim=1)
+        assert torch.allclose(score, expected, atol=1e-4)
+
+
+def test_scoring_for_planning_asks_for_no_gradients():
+    model = untrained().requires_grad_(True)
+    x = points(3, seed=3)
+    assert model.raw_pair_score(x, x, TAUS).requires_grad
+    assert not model.goal_score(x, x[0], TAUS).requires_grad
+
+
+def test_tied_models_share_their_parameters_and_untied_ones_have_twice_the_encoder():
+    def size(module: torch.nn.Module) -> int:
+        return sum(parameter.numel() for parameter in module.parameters())
+
+    tied, untied = untrained(tied=True), untrained(tied=False)
+    assert size(untied) - size(tied) == size(tied.source_trunk) + size(tied.source_head)
+
+
+def test_fourier_features_put_the_data_into_the_unit_square_beside_its_sines():
+    features = FourierFeatures(
+        LOW, HIGH, count=4, cycles=0.3, generator=torch.Generator().manual_seed(0)
+    )
+    ends = features(torch.stack([LOW, HIGH, (LOW + HIGH) / 2]))
+    assert ends.shape == (3, 2 + 2 * 4)
+    assert torch.allclose(ends[:, :2], torch.tensor([[-1.0, -1.0], [1.0, 1.0], [0.0, 0.0]]))
+    sines, cosines = ends[:, 2:6], ends[:, 6:]
+    assert torch.allclose(sines**2 + cosines**2, torch.ones(3, 4))
+    assert torch.allclose(sines[0], -sines[1], atol=1e-5)
+    assert torch.allclose(cosines[2], torch.ones(4))
+
+
+def test_fourier_features_stay_finite_where_the_data_has_no_width():
+    flat = FourierFeatures(LOW, LOW, count=4, cycles=0.3, generator=torch.Generator())
+    assert flat(LOW[None]).isfinite().all()
+
+
+def test_first_scores_start_from_the_same_betas_at_every_horizon():
+    model = TemporalModel(TemporalConfig(observation_shape=(2,), width=8), low=LOW, high=HIGH)
+    beta0, beta1 = model.beta(model.horizon(TAUS))
+    assert torch.allclose(beta0, torch.full((len(TAUS),), 10.0))
+    assert torch.allclose(beta1, torch.full((len(TAUS),), -3.0))
+
+
+def test_one_seed_makes_one_model():
+    config = dataclasses.replace(untrained().config, bank_size=0)
+    built = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        built.append(TemporalModel(config, low=LOW, high=HIGH, seed=seed).state_dict())
+    assert all(torch.equal(built[0][name], built[1][name]) for name in built[0])
+    waves = "source_trunk.features.waves"
+    assert not torch.equal(built[0][waves], built[2][waves])
+
+
+def test_observations_that_are_not_flat_are_refused():
+    with pytest.raises(CogmapError, match=r"\(64, 64, 3\)"):
+        TemporalModel(TemporalConfig(observation_shape=(64, 64, 3)), low=LOW, high=HIGH)

@@ -1,0 +1,205 @@
+"""Training is repeatable, resumable, and learns what it should (Alg. 1)."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from cogmap import runs
+from cogmap.data.trajectories import Trajectories
+from cogmap.envs.maze import Maze
+from cogmap.errors import CogmapError
+from cogmap.explore.collect import collect_walk
+from cogmap.temporal.batches import COMPOSE_FROM, RowBatches, TableBatches, first_lag, onward
+from cogmap.temporal.settings import TemporalTraining
+from cogmap.temporal.train import build_model, load_temporal, train_temporal
+from cogmap.theory.walk import ReversibleWalk
+from cogmap.training import one_cycle
+
+ROOM = Maze.from_text("####\n#..#\n#..#\n####", name="room")
+
+
+def small(**changes) -> TemporalTraining:
+    base = {"steps": 12, "tau_max": 128, "width": 32, "embedding": 8, "pairs": 512, "batch": 64}
+    return TemporalTraining(**(base | {"checkpoint_every": 4, "device": "cpu"} | changes))
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return collect_walk(ROOM, steps=20_000, seed=1)
+
+
+def as_rows(walk: Trajectories) -> Trajectories:
+    return Trajectories(
+        episode_starts=walk.episode_starts, observations=walk.rows(np.arange(len(walk)))
+    )
+
+
+def weights(folder) -> dict[str, torch.Tensor]:
+    return load_temporal(folder).state_dict()
+
+
+def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(a[name], b[name]) for name in a) and a.keys() == b.keys()
+
+
+def test_one_seed_makes_a_run_repeatable_and_another_seed_another_run(walk, tmp_path):
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        train_temporal(walk, small(seed=seed), tmp_path / name)
+    assert same(weights(tmp_path / "a"), weights(tmp_path / "b"))
+    assert not same(weights(tmp_path / "a"), weights(tmp_path / "c"))
+
+
+class Killed(Exception):
+    pass
+
+
+def killed_after(steps: int):
+    def progress(numbers):
+        for done, number in enumerate(numbers):
+            if done == steps:
+                raise Killed
+            yield number
+
+    return progress
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_a_killed_and_resumed_training_equals_an_uninterrupted_one(walk, tmp_path, rows):
+    data = as_rows(walk) if rows else walk
+    train_temporal(data, small(), tmp_path / "whole")
+    with pytest.raises(Killed):
+        train_temporal(data, small(), tmp_path / "cut", progress=killed_after(6))
+    load_temporal(tmp_path / "cut")  # killed between checkpoints, it is loadable
+    train_temporal(data, small(), tmp_path / "cut")
+    assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
+
+
+def test_resuming_a_finished_run_changes_nothing(walk, tmp_path):
+    train_temporal(walk, small(), tmp_path)
+    before = weights(tmp_path)
+    train_temporal(walk, small(), tmp_path)
+    assert same(before, weights(tmp_path))
+
+
+def test_a_model_saved_is_the_model_loaded(walk, tmp_path):
+    for tied in (True, False):
+        folder = tmp_path / str(tied)
+        model = train_temporal(walk, small(tied=tied), folder)
+        loaded = load_temporal(folder)
+        points = torch.as_tensor(np.array(walk.table))
+        for tau in (1, 16, 128):
+            expected = model.pair_score(points, points, tau)
+            assert torch.equal(loaded.pair_score(points, points, tau), expected)
+
+
+def test_metrics_are_one_json_line_a_report(walk, tmp_path):
+    train_temporal(walk, small(loss="nce"), tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert rows[-1]["step"] == 12
+    assert rows[-1]["loss"] == pytest.approx(rows[-1]["positive"] + rows[-1]["negative"], rel=1e-5)
+
+
+def test_a_damaged_checkpoint_is_named(walk, tmp_path):
+    train_temporal(walk, small(), tmp_path)
+    for name in ("model.safetensors", "training_state.pt"):
+        copy = tmp_path.parent / f"damaged-{name}"
+        shutil.copytree(tmp_path, copy)
+        whole = (copy / name).read_bytes()
+        (copy / name).write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(CogmapError, match=name.replace(".", r"\.")):
+            load_temporal(copy) if name.startswith("model") else train_temporal(walk, small(), copy)
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path):
+    path = tmp_path / "value.json"
+    runs.write_json(path, 1)
+
+    def fail(temporary):
+        temporary.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(CogmapError, match="No space left"):
+        runs.replace_file(path, fail)
+    assert path.read_text() == "1\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["value.json"]
+
+
+def test_the_learned_score_approaches_the_exact_one(walk, tmp_path):
+    """A quick fit of a small room, where pairs are common, at plain and composed horizons."""
+    settings = small(steps=600, width=64, embedding=16, pairs=8192, learning_rate=5e-3)
+    model = train_temporal(walk, settings, tmp_path)
+    exact = ReversibleWalk.on(ROOM.lattice.successors)
+    points = torch.as_tensor(np.array(walk.table))
+    for tau, bound in ((4, 0.3), (16, 0.15), (100, 0.1)):
+        ratio = exact.power(tau) / exact.pi
+        learned = model.pair_score(points, points, tau).detach().numpy()
+        common = ratio > 0.3
+        error = np.abs(learned - np.log(np.maximum(ratio, 1e-9)))[common]
+        assert error.mean() < bound, tau
+
+
+def test_composed_targets_are_the_chapman_kolmogorov_product_of_a_perfect_model(walk):
+    """With the exact score as the model, half a horizon of counts composes to the whole."""
+    exact = ReversibleWalk.on(ROOM.lattice.successors)
+    tau = 2 * COMPOSE_FROM
+    half = torch.as_tensor(exact.power(tau // 2))
+
+    class Perfect:
+        def raw_pair_score(self, sources, targets, taus):
+            return torch.stack(
+                [torch.as_tensor(exact.power(int(t)) / exact.pi).log() for t in taus]
+            )
+
+    share = torch.as_tensor(exact.pi).log()
+    table = torch.as_tensor(np.array(walk.table))
+    taus = torch.tensor([tau, COMPOSE_FROM - 1])
+    rest = onward(Perfect(), table, table, taus, share)
+    torch.testing.assert_close(half @ rest[0], torch.as_tensor(exact.power(tau)))
+    torch.testing.assert_close(rest[1], torch.eye(len(table), dtype=rest.dtype))
+    assert first_lag(taus, compose=True).tolist() == [tau // 2, COMPOSE_FROM - 1]
+    assert first_lag(taus, compose=False).tolist() == taus.tolist()
+
+
+def test_table_and_row_batches_have_the_same_expected_loss(walk):
+    from cogmap.data.sampling import Episodes
+    from cogmap.temporal.losses import nce
+
+    model = build_model(walk, small(loss="nce"))
+    generator = torch.Generator().manual_seed(0)
+    still = Trajectories(
+        episode_starts=walk.episode_starts, table=walk.table, index=walk.index, spread=0.0
+    )
+    table = TableBatches(still, Episodes(walk), pairs=256, compose=False)
+    rows = RowBatches(as_rows(walk), Episodes(walk), batch=256, compose=False)
+    taus = torch.tensor([3])
+    means = []
+    with torch.no_grad():
+        for batches in (table, rows):
+            draws = [nce(*batches.draw(model, taus, generator))[0] for _ in range(60)]
+            means.append(torch.stack(draws))
+    spread = (means[0].std() + means[1].std()) / np.sqrt(60)
+    assert abs(means[0].mean() - means[1].mean()) < 4 * spread
+
+
+def test_the_schedule_rises_then_falls_to_nothing():
+    shares = [one_cycle(step, 100) for step in range(100)]
+    assert max(shares) == pytest.approx(1.0)
+    assert shares[0] < 0.2 and shares[-1] < 0.01
+    assert shares.index(max(shares)) in (9, 10)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"steps": 0}, {"tau_max": 0}, {"negatives": -1.0}, {"batch": 1}, {"seed": -1}]
+)
+def test_settings_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(CogmapError, match=next(iter(wrong))):
+        small(**wrong)
+
+
+def test_a_horizon_longer_than_every_episode_is_refused(walk, tmp_path):
+    with pytest.raises(CogmapError, match="longest episode"):
+        train_temporal(walk, small(tau_max=30_000), tmp_path)
+    assert not list(tmp_path.iterdir())
