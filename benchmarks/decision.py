@@ -1,6 +1,6 @@
 """One decision over all 8,192 integer horizons: this planner against the paper's pseudo-code.
 
-    python benchmarks/decision.py [models/pointmaze-large]
+    python benchmarks/decision.py [models/pointmaze-large [results/speed.jsonl]]
 
 The literal version is the listing of App. C: every candidate is encoded at every horizon, goal
 and present state included, for each decision (the bank that normalises sources, which the listing
@@ -12,6 +12,7 @@ three run in one process on the same states, and must choose the same action.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 
@@ -87,7 +88,7 @@ def timed(decide, cases: list[tuple[np.ndarray, np.ndarray]]) -> tuple[float, li
     return float(np.median(seconds)), choices
 
 
-def main(folder: str) -> None:
+def main(folder: str, results: str | None = None) -> None:
     agent = Agent.load(folder, device="cpu")
     world = agent.world(physics="kinematic")
     pairs = draw_pairs(world.maze, count=DECISIONS, seed=5)
@@ -104,15 +105,15 @@ def main(folder: str) -> None:
     print(f"{'decision':20} {'horizons':>8} {'seconds':>9} {'speed-up':>9} {'same action':>12}")
     for name, horizons, seconds, ratio, same in rows:
         print(f"{name:20} {horizons:8d} {seconds:9.4f} {ratio:9.1f} {same:12.2f}")
-    print(
-        json.dumps(
-            {
-                name: {"horizons": h, "seconds": round(s, 5), "speedup": round(r, 1), "same": a}
-                for name, h, s, r, a in rows
-            }
-        )
-    )
+    if results is not None:
+        with open(results, "a") as file:
+            for name, horizons, seconds, ratio, same in rows:
+                row = {"decision": name, "horizons": horizons, "candidates": 16}
+                row |= {"seconds": round(seconds, 4), "speedup": round(ratio, 1), "same": same}
+                row |= {"decisions": DECISIONS, "hardware": f"{os.cpu_count()} CPU cores"}
+                row["command"] = f"python benchmarks/decision.py {folder}"
+                file.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "models/pointmaze-large")
+    main(*(sys.argv[1:] or ["models/pointmaze-large"]))

@@ -32,7 +32,7 @@ def run(settings: Demo) -> None:
     result = evaluate(agent, world=world, tasks=tasks.name, seed=settings.seed, report=EpisodeBar())
     results = [floor(world, tasks), result, ceiling(world, tasks)]
     print(as_text(result_rows(results)))
-    append_results(settings.out / "results.jsonl", results, model=settings.out)
+    append_results(settings.out / "results.jsonl", results, command="cogmap demo")
 
     first = {episode.task.name: episode for episode in reversed(result.episodes)}
     groups = [(name, [first[name]]) for name in sorted(first)][:6]

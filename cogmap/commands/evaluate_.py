@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import fields
 from pathlib import Path
 
+import torch
 from tqdm import tqdm
 
 from cogmap import runs
@@ -52,7 +55,7 @@ def run(settings: Evaluate) -> None:
         rows = {"model": str(settings.run), **result.summary(), "rows": result.rows()}
         runs.write_json(settings.json, rows)
     if settings.results is not None:
-        append_results(settings.results, results, model=settings.run)
+        append_results(settings.results, results, command=command_of(settings))
 
 
 def world_for(agent: Agent, settings: Choice) -> PointMaze:
@@ -83,13 +86,28 @@ class EpisodeBar:
             self._bar.close()
 
 
-def append_results(path: Path, results: list[Evaluation], *, model: Path) -> None:
-    """One line a result, with the command that repeats it."""
+def command_of(settings: Evaluate) -> str:
+    """What to type for the same result."""
+    words = ["cogmap evaluate", str(settings.run)]
+    for setting in fields(Evaluate):
+        value = getattr(settings, setting.name)
+        if setting.name in ("run", "json", "results") or value == setting.default:
+            continue
+        flag = "--" + setting.name.replace("_", "-")
+        words.append(flag if value is True else f"{flag} {value}")
+    return " ".join(words)
+
+
+def append_results(path: Path, results: list[Evaluation], *, command: str) -> None:
+    """One line a result, with the command that repeats it and the hardware it ran on."""
+    hardware = f"{os.cpu_count()} CPU cores"
+    if torch.cuda.is_available():
+        hardware += f", {torch.cuda.get_device_name()}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a") as file:
             for result in results:
-                row = {"model": str(model), **result.summary()}
+                row = {**result.summary(), "hardware": hardware, "command": command}
                 file.write(json.dumps(row) + "\n")
     except OSError as error:
         raise CogmapError(f"cannot write {path}: {error.strerror}.") from None

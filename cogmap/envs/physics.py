@@ -5,6 +5,7 @@ Both advance many episodes at once and clip actions to [-1, 1], which OGBench it
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
@@ -33,14 +34,13 @@ class Physics(Protocol):
 
 def pointmaze_xml(maze: Maze) -> str:
     """OGBench's point.xml with the walls of this maze, built as its MazeEnv builds them."""
-    try:
-        import ogbench
-    except ImportError:
+    package = importlib.util.find_spec("ogbench")  # only its file is needed: no slow import
+    if package is None or package.origin is None:
         raise CogmapError(
             "the simulator needs OGBench; pip install 'cogmap[ogbench]' (Python below 3.13), "
             "or give --physics kinematic."
-        ) from None
-    tree = ElementTree.parse(Path(ogbench.__file__).parent / "locomaze/assets/point.xml")
+        )
+    tree = ElementTree.parse(Path(package.origin).parent / "locomaze/assets/point.xml")
     world = tree.find(".//worldbody")
     floor = tree.find(".//geom[@name='floor']")
     assert world is not None and floor is not None
