@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from cogmap import runs
+from cogmap.errors import CogmapError
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
 Statistics = dict[str, Tensor]
@@ -65,9 +66,15 @@ def train(
     first = 0
     if (state := runs.load_state(folder)) is not None:
         first = state["step"]
-        model.load_state_dict(state["model"])
-        optimiser.load_state_dict(state["optimiser"])
-        generator.set_state(state["generator"])
+        try:
+            model.load_state_dict(state["model"])
+            optimiser.load_state_dict(state["optimiser"])
+            generator.set_state(state["generator"])
+        except (RuntimeError, ValueError):
+            raise CogmapError(
+                f"{folder} was trained on data or settings of another size, or on another kind of "
+                "device; train a new run with --out."
+            ) from None
         for group in optimiser.param_groups:
             group["lr"] = rate  # the loaded one is a copy that the schedule would not reach
 

@@ -206,6 +206,7 @@ def test_wrong_planners_and_horizons_are_refused(capsys):
     refused(capsys, [*evaluate, "--radii", "far"], "radii 'far'")
     refused(capsys, [*evaluate, "--tasks", "nowhere.json"], "nowhere.json")
     refused(capsys, ["evaluate", LARGE, "--episodes", "0"], "episodes=0")
+    refused(capsys, ["evaluate", LARGE, "--seed", "-1"], "seed=-1")
     refused(capsys, ["evaluate", LARGE, "--budget", "-5"], "budget=-5")
 
 

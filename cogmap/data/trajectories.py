@@ -112,6 +112,7 @@ class Trajectories:
 
     def save(self, folder: Path) -> None:
         """Writes the columns, then meta.json: a folder without it is not a dataset."""
+        temporary = folder / "column.tmp"  # a column may be a memory map of the file it replaces
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "meta.json").unlink(missing_ok=True)
@@ -120,20 +121,16 @@ class Trajectories:
                 if column is None:
                     path.unlink(missing_ok=True)
                     continue
-                with path.with_suffix(".tmp").open(
-                    "wb"
-                ) as file:  # the column may be this very file
+                with temporary.open("wb") as file:
                     np.save(file, column)
-                path.with_suffix(".tmp").replace(path)
-            meta = {
-                "format": FORMAT,
-                "hold": self.hold,
-                "spread": self.spread,
-                "source": self.source,
-            }
-            (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+                temporary.replace(path)
+            meta = {"format": FORMAT, "hold": self.hold, "spread": self.spread}
+            (folder / "meta.json").write_text(json.dumps(meta | {"source": self.source}) + "\n")
         except OSError as error:
-            raise CogmapError(f"cannot write {folder}: {error.strerror or error}.") from None
+            if folder.is_dir():
+                temporary.unlink(missing_ok=True)
+            reason = error.strerror or f"{error} (is the disk full?)"
+            raise CogmapError(f"cannot write {folder}: {reason}.") from None
 
     @classmethod
     def load(cls, folder: str | Path) -> Trajectories:

@@ -12,7 +12,7 @@ import numpy as np
 
 from cogmap.agent import Agent
 from cogmap.envs.pointmaze import PointMaze
-from cogmap.errors import CogmapError
+from cogmap.errors import CogmapError, check_seed
 from cogmap.evaluation import tasks as sets
 from cogmap.evaluation.metrics import success_rate, wilson_interval
 from cogmap.evaluation.rollout import (
@@ -111,6 +111,7 @@ def choose_tasks(
     `episodes` counts episodes of each task. Official ones differ by OGBench's noise; a pair runs
     once as written, and again from starts nearby if more are asked for.
     """
+    check_seed(seed)
     if episodes is not None and episodes < 1:
         raise CogmapError(f"episodes={episodes}; give at least 1.")
     if budget is not None and budget < 1:

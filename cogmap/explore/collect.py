@@ -9,7 +9,7 @@ import numpy as np
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import MOVES, Maze
 from cogmap.envs.physics import Physics
-from cogmap.errors import CogmapError
+from cogmap.errors import CogmapError, check_seed
 from cogmap.explore.walks import coverage_mask, lattice_walk, masked
 
 SIMULATOR_STEPS_PER_MOVE = 5  # Sec. 4.1: five simulator steps per lattice transition
@@ -36,7 +36,7 @@ def collect_walk(
     (tests/test_physics.py), so the walk needs no simulator. A maze of several parts is explored
     in the part where each episode happens to start.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     mask = coverage_mask(maze.lattice, coverage, rng)
     lattice = masked(maze.lattice, mask)
     starts, index, actions = [0], [], []
@@ -77,7 +77,7 @@ def collect_actions(
     """
     if hold < 1:
         raise CogmapError(f"hold={hold}; an action lasts at least one simulator step.")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     mask = coverage_mask(maze.lattice, coverage, rng)
     lengths = np.array(split_steps(steps, episodes))
     starts = maze.lattice.points[rng.choice(np.flatnonzero(mask), size=episodes)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cogmap.errors import CogmapError
+from cogmap.errors import CogmapError, check_seed
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 
@@ -61,5 +61,4 @@ class TemporalTraining:
             raise CogmapError(f"negatives={self.negatives}; give a positive number.")
         if self.tau_max < 1:
             raise CogmapError(f"tau_max={self.tau_max} is below 1; horizons count steps from 1 on.")
-        if self.seed < 0:
-            raise CogmapError(f"seed={self.seed}; give a whole number from 0 on.")
+        check_seed(self.seed)
