@@ -99,6 +99,15 @@ def append_metrics(folder: Path, row: dict[str, Any]) -> None:
         raise CogmapError(f"cannot write in {folder}: {error.strerror}.") from None
 
 
+def trim_metrics(folder: Path, step: int) -> None:
+    """Drops reports from after a step: a run resumed there will write them again."""
+    path = folder / "metrics.jsonl"
+    if path.exists():
+        lines = [line for line in path.read_text().splitlines() if json.loads(line)["step"] <= step]
+        text = "".join(line + "\n" for line in lines)
+        replace_file(path, lambda temporary: temporary.write_text(text))
+
+
 def save_weights(folder: Path, model: torch.nn.Module, config: Any) -> None:
     """config.json and model.safetensors, each replaced whole."""
     write_json(folder / "config.json", dataclasses.asdict(config))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -21,14 +20,17 @@ Statistics = dict[str, Tensor]
 REPORT_EVERY = 100  # steps between two lines of metrics.jsonl
 
 
-@dataclass(frozen=True)
-class Optimisation:
-    """How long and how fast to learn."""
+class Optimisation(Protocol):
+    """The part of a training's settings that this loop reads."""
 
-    steps: int
-    learning_rate: float
-    weight_decay: float
-    checkpoint_every: int
+    @property
+    def steps(self) -> int: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def weight_decay(self) -> float: ...
+    @property
+    def checkpoint_every(self) -> int: ...
 
 
 def one_cycle(step: int, steps: int, *, warm: float = 0.1) -> float:
@@ -42,14 +44,16 @@ def one_cycle(step: int, steps: int, *, warm: float = 0.1) -> float:
 def train(
     model: nn.Module,
     loss: Callable[[], tuple[Tensor, Statistics]],
-    optimisation: Optimisation,
+    settings: Optimisation,
+    config: Any,
     *,
     generator: torch.Generator,
     folder: Path,
-    save: Callable[[], None],
     progress: Progress = iter,
 ) -> None:
     """Minimises `loss`, which draws its own batch from `generator`, and keeps `folder` loadable.
+
+    `config` is the model's shape, written beside its weights.
 
     Resumes from folder/training_state.pt where there is one; the result is the same as without
     the interruption (tests/test_training.py).
@@ -59,7 +63,7 @@ def train(
     optimiser = torch.optim.AdamW(
         model.parameters(),
         lr=rate,
-        weight_decay=optimisation.weight_decay,
+        weight_decay=settings.weight_decay,
         fused=True,
         capturable=device.type == "cuda",
     )
@@ -77,6 +81,7 @@ def train(
             ) from None
         for group in optimiser.param_groups:
             group["lr"] = rate  # the loaded one is a copy that the schedule would not reach
+        runs.trim_metrics(folder, first)
 
     def step() -> tuple[Tensor, Statistics]:
         value, statistics = loss()
@@ -86,25 +91,27 @@ def train(
         return value.detach(), statistics
 
     def checkpoint(done: int) -> None:
-        save()
+        runs.save_weights(folder, model, config)
         values: dict[str, Any] = {"step": done, "generator": generator.get_state()}
         values |= {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
         runs.save_state(folder, values)
 
-    if device.type == "cuda" and first < optimisation.steps:
+    if state is None:
+        checkpoint(0)  # so that a run killed at any point can be loaded and resumed
+    if device.type == "cuda" and first < settings.steps:
         step = captured(step, model, optimiser, generator)
     model.train()
     began = time.perf_counter()
-    for number in progress(range(first, optimisation.steps)):
-        rate.fill_(optimisation.learning_rate * one_cycle(number, optimisation.steps))
+    for number in progress(range(first, settings.steps)):
+        rate.fill_(settings.learning_rate * one_cycle(number, settings.steps))
         value, statistics = step()
         done = number + 1
-        if done % REPORT_EVERY == 0 or done == optimisation.steps:
+        if done % REPORT_EVERY == 0 or done == settings.steps:
             row: dict[str, float] = {"step": done, "loss": float(value)}
             row |= {name: float(value) for name, value in statistics.items()}
             row["seconds"] = round(time.perf_counter() - began, 3)
             runs.append_metrics(folder, row)
-        if done % optimisation.checkpoint_every == 0 or done == optimisation.steps:
+        if done % settings.checkpoint_every == 0 or done == settings.steps:
             checkpoint(done)
     model.eval()
 

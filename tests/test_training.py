@@ -77,6 +77,30 @@ def test_a_killed_and_resumed_training_equals_an_uninterrupted_one(walk, tmp_pat
     assert same(weights(tmp_path / "whole"), weights(tmp_path / "cut"))
 
 
+def test_a_run_killed_before_its_first_checkpoint_is_loadable_too(walk, tmp_path):
+    with pytest.raises(Killed):
+        train_temporal(walk, small(), tmp_path, progress=killed_after(1))
+    load_temporal(tmp_path)
+
+
+def test_resuming_writes_no_report_twice(walk, tmp_path, monkeypatch):
+    monkeypatch.setattr("cogmap.training.REPORT_EVERY", 1)
+    with pytest.raises(Killed):
+        train_temporal(walk, small(), tmp_path, progress=killed_after(6))
+    train_temporal(walk, small(), tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == list(range(1, 13))
+
+
+def test_a_run_does_not_resume_on_data_of_another_size(walk, tmp_path):
+    train_temporal(walk, small(), tmp_path)
+    wide = Trajectories(
+        episode_starts=np.array([0]), observations=np.random.rand(500, 3).astype(np.float32)
+    )
+    with pytest.raises(CogmapError, match="another size"):
+        train_temporal(wide, small(), tmp_path)
+
+
 def test_resuming_a_finished_run_changes_nothing(walk, tmp_path):
     train_temporal(walk, small(), tmp_path)
     before = weights(tmp_path)

@@ -14,7 +14,7 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
-from cogmap.training import Optimisation, Progress, train
+from cogmap.training import Progress, train
 
 
 def squared_error(prediction: Tensor, following: Tensor) -> Tensor:
@@ -68,15 +68,10 @@ def train_dynamics(
     train(
         model,
         loss,
-        Optimisation(
-            steps=settings.steps,
-            learning_rate=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            checkpoint_every=settings.checkpoint_every,
-        ),
+        settings,
+        model.config,
         generator=generator,
         folder=folder,
-        save=lambda: runs.save_weights(folder, model, model.config),
         progress=progress,
     )
     return model

@@ -20,11 +20,12 @@ from torch import Tensor
 from cogmap import devices, runs
 from cogmap.data.sampling import HORIZON_LAWS, Episodes
 from cogmap.data.trajectories import Trajectories
+from cogmap.errors import CogmapError
 from cogmap.temporal import losses
 from cogmap.temporal.batches import TABLE_LIMIT, batches_for
 from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.temporal.settings import TemporalTraining
-from cogmap.training import Optimisation, Progress, train
+from cogmap.training import Progress, train
 
 BANK_LIMIT = 1024  # reference observations kept for normalising sources
 
@@ -94,15 +95,10 @@ def train_temporal(
     train(
         model,
         loss,
-        Optimisation(
-            steps=settings.steps,
-            learning_rate=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            checkpoint_every=settings.checkpoint_every,
-        ),
+        settings,
+        model.config,
         generator=generator,
         folder=folder,
-        save=lambda: runs.save_weights(folder, model, model.config),
         progress=progress,
     )
     return model
@@ -120,12 +116,16 @@ def load_temporal(folder: Path, *, device: torch.device | str = "cpu") -> Tempor
 
 def main(path: str) -> None:
     values = runs.read_json(Path(path))
-    data = Trajectories.load(values.pop("data"))
-    out = Path(values.pop("out"))
+    if not isinstance(values, dict) or not {"data", "out"} <= values.keys():
+        raise CogmapError(f'{path} must hold {{"data": DIR, "out": DIR}} and settings.')
+    data, out = Trajectories.load(values.pop("data")), Path(values.pop("out"))
     settings = runs.settings_from(TemporalTraining, values, where=path)
     runs.write_json(out / "training.json", dataclasses.asdict(settings))
     train_temporal(data, settings, out)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    try:
+        main(*sys.argv[1:2])
+    except CogmapError as error:
+        sys.exit(f"cogmap: {error}")
