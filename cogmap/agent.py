@@ -90,7 +90,7 @@ class Agent:
         )
         if radii is not None:
             chosen = replace(chosen, radii=tuple(radii))
-        taus = torch.as_tensor(chosen.horizons.taus)
+        taus = torch.as_tensor(chosen.horizons.taus).to(next(self.temporal.parameters()).device)
         scorer: Scorer
         if score == "exact":
             lattice = world.maze.lattice

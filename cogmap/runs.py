@@ -90,13 +90,14 @@ def settings_from(kind: type[T], values: Any, *, where: str) -> T:
         raise CogmapError(f"{where}: {error}.") from None
 
 
-def append_metrics(folder: Path, row: dict[str, Any]) -> None:
+def append_line(path: Path, row: dict[str, Any]) -> None:
+    """One more JSON line at the end of a file."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "metrics.jsonl").open("a") as file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
             file.write(json.dumps(row) + "\n")
     except OSError as error:
-        raise CogmapError(f"cannot write in {folder}: {error.strerror}.") from None
+        raise CogmapError(f"cannot write {path}: {error.strerror}.") from None
 
 
 def trim_metrics(folder: Path, step: int) -> None:

@@ -110,7 +110,7 @@ def train(
             row: dict[str, float] = {"step": done, "loss": float(value)}
             row |= {name: float(value) for name, value in statistics.items()}
             row["seconds"] = round(time.perf_counter() - began, 3)
-            runs.append_metrics(folder, row)
+            runs.append_line(folder / "metrics.jsonl", row)
         if done % settings.checkpoint_every == 0 or done == settings.steps:
             checkpoint(done)
     model.eval()

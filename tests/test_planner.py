@@ -145,6 +145,12 @@ def test_the_horizon_zero_term_rewards_arrival():
         planner_with(Bowl(), zero_weight=0.5)
 
 
+@pytest.mark.parametrize("goal", [np.zeros(3), np.array([np.nan, 0.0])])
+def test_observations_and_goals_that_do_not_fit_are_refused(goal):
+    with pytest.raises(CogmapError, match="finite"):
+        planner_with(Bowl()).decide(np.zeros(2), goal)
+
+
 @pytest.fixture(scope="module")
 def agent():
     return Agent.load(LARGE, device="cpu")

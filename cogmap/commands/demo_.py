@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from cogmap import runs
 from cogmap.agent import Agent
 from cogmap.cli import Demo, Train
 from cogmap.commands.evaluate_ import EpisodeBar, append_results
@@ -39,4 +40,7 @@ def run(settings: Demo) -> None:
     picture = settings.out / "routes.png"
     save_routes(world.maze, groups, picture, tau_max=agent.temporal.config.tau_max)
     minutes = (time.perf_counter() - began) / 60
+    runs.append_line(
+        settings.out / "results.jsonl", {"command": "cogmap demo", "minutes": round(minutes, 2)}
+    )
     print(f"{minutes:.1f} minutes. Routes coloured by horizon -> {picture}")

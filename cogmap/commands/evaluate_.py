@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import fields
 from pathlib import Path
@@ -103,11 +102,5 @@ def append_results(path: Path, results: list[Evaluation], *, command: str) -> No
     hardware = f"{os.cpu_count()} CPU cores"
     if torch.cuda.is_available():
         hardware += f", {torch.cuda.get_device_name()}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file:
-            for result in results:
-                row = {**result.summary(), "hardware": hardware, "command": command}
-                file.write(json.dumps(row) + "\n")
-    except OSError as error:
-        raise CogmapError(f"cannot write {path}: {error.strerror}.") from None
+    for result in results:
+        runs.append_line(path, {**result.summary(), "hardware": hardware, "command": command})

@@ -30,7 +30,9 @@ STEPS_PER_EPISODE = 1000  # of random actions: long enough to wander, many enoug
 
 def run(settings: Train) -> None:
     folder = train_run(settings)
-    print(f"trained -> {folder}\nnext: cogmap evaluate {folder}")
+    print(f"trained -> {folder}")
+    if maze_of(runs.read_json(folder / "config.json")) is not None:
+        print(f"next: cogmap evaluate {folder}")
 
 
 def train_run(settings: Train) -> Path:

@@ -81,6 +81,11 @@ class Planner:
         """One decision for each of E episodes, in one pass. (E, d), (E, d), (E, A) bool"""
         here = torch.as_tensor(observations, dtype=torch.float32).to(self._device)
         target = torch.as_tensor(goals, dtype=torch.float32).to(self._device)
+        if here.shape != target.shape or not (here.isfinite().all() and target.isfinite().all()):
+            raise CogmapError(
+                f"observations {tuple(here.shape)} and goals {tuple(target.shape)} must be finite "
+                "and of one shape (episodes, numbers)."
+            )
         episodes, actions, radii = len(here), len(self._actions), len(self.candidates.radii)
 
         # Predict where each candidate leads, at each radius (Alg. 3, line 5).
