@@ -80,7 +80,8 @@ class EpisodeBar:
     def __call__(self, finished: int, episodes: int) -> None:
         if self._bar is None:
             self._bar = tqdm(desc="planning", unit="episode", total=episodes)
-        self._bar.update(finished - self._bar.n)
+        if finished > self._bar.n:
+            self._bar.update(finished - self._bar.n)
         if finished == episodes:
             self._bar.close()
 
