@@ -173,11 +173,6 @@ class Maze:
         return distance.min(axis=1)
 
     @cached_property
-    def free_cells(self) -> np.ndarray:
-        """Row and column of every free cell. (F, 2)"""
-        return np.argwhere(~self.walls)
-
-    @cached_property
     def lattice(self) -> Lattice:
         """Integer points with clearance 0.7, and the walk's moves between them.
 
