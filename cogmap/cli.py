@@ -160,6 +160,24 @@ class Demo:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Bench:
+    """Measure training, decisions and memory here, in ratios to the paper's pseudo-code."""
+
+    maze: str | None = None
+    """large, giant, medium, or a text file; by default that of --run, else giant."""
+    run: Path | None = None
+    """Decide with this run or model; by default models/pointmaze-MAZE, else one just made."""
+    device: Device = "auto"
+    """Where to measure."""
+    quick: bool = False
+    """A few seconds of short timings over few horizons, to see that it works."""
+    json: Path | None = None
+    """Write the figures to this file."""
+    results: Path | None = None
+    """Append each figure as one line to this .jsonl file."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Info:
     """Say what a run, a model or a dataset holds; without an argument, what is installed."""
 
@@ -174,6 +192,7 @@ COMMANDS = {
     "plan": Plan,
     "evaluate": Evaluate,
     "demo": Demo,
+    "bench": Bench,
     "info": Info,
 }
 

@@ -15,7 +15,9 @@ from torch import Tensor
 if TYPE_CHECKING:
     from cogmap.temporal.model import TemporalModel
 
-CHUNK = 1 << 20  # numbers in the largest intermediate tensor: 4 MB stay in a processor's cache
+# Numbers in the largest intermediate tensor: 4 MB stay in a processor's cache; a GPU wants few
+# launches instead.
+CHUNK, GPU_CHUNK = 1 << 20, 1 << 26
 BANKS_KEPT = 64  # chunks of horizons whose bank embeddings are kept
 
 
@@ -28,6 +30,7 @@ class LearnedScorer:
     def __init__(self, model: TemporalModel, taus: Tensor) -> None:
         self.model = model
         self.taus = taus.to(next(model.parameters()).device)
+        self._chunk = CHUNK if self.taus.device.type == "cpu" else GPU_CHUNK
         with torch.no_grad():
             self._horizon = model.horizon(self.taus)  # (T, E)
             self._beta0, self._beta1 = model.beta(self._horizon)
@@ -44,7 +47,7 @@ class LearnedScorer:
         """G(x, y_g, tau). (E, K, ...), (E, T, D) -> (E, K, T)"""
         episodes, points = observations.shape[:2]
         feature = self.model.source_trunk(observations.flatten(0, 1))  # (E K, W)
-        step = max(1, CHUNK // (len(feature) * self.model.config.width))
+        step = max(1, self._chunk // (len(feature) * self.model.config.width))
         parts = []
         for begin in range(0, len(self.taus), step):
             some = slice(begin, begin + step)
@@ -72,7 +75,7 @@ class LearnedScorer:
         share = self.model.bank_log_share.exp()
         largest = self._beta0[some, None, None]
         parts = []
-        for block in h.transpose(0, 1).split(max(1, CHUNK // bank[:, 0].numel()), dim=1):
+        for block in h.transpose(0, 1).split(max(1, self._chunk // bank[:, 0].numel()), dim=1):
             mass = torch.bmm(block, bank).sub_(largest).exp_()  # (t, n, R)
             parts.append(mass @ share)
         return torch.cat(parts, dim=1).log().T + self._beta0[some] + self._beta1[some]

@@ -1,0 +1,193 @@
+"""cogmap bench: speed and memory as figures, measured on the machine at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from cogmap import devices, runs
+from cogmap.agent import Agent
+from cogmap.cli import Bench
+from cogmap.data.trajectories import Trajectories
+from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
+from cogmap.envs.maze import Maze
+from cogmap.explore.collect import collect_walk
+from cogmap.report import decisions, speed
+from cogmap.report.speed import Row, Training
+from cogmap.report.tables import as_text
+from cogmap.temporal.settings import TemporalTraining
+
+DEFAULT_MAZE = "giant"
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to measure."""
+
+    seconds: float  # that each timing may last
+    walk_steps: int  # of the data to train on
+    episodes: int  # that our planners decide for, one at a time and all at once
+    tau_max: int  # longest horizon to plan with, where the model knows it
+
+
+FULL = Effort(seconds=3.0, walk_steps=1_000_000, episodes=100, tau_max=8192)
+QUICK = Effort(seconds=0.3, walk_steps=20_000, episodes=10, tau_max=64)
+
+
+def run(settings: Bench) -> None:
+    device = devices.pick(settings.device)
+    agent, maze, model = subject(settings)
+    for path in (settings.json, settings.results):
+        if path is not None:
+            runs.check_writable(path)  # before a minute is spent, not after
+    effort = QUICK if settings.quick else FULL
+    recipe = TemporalTraining(device=settings.device)
+
+    figures = measure(agent, maze, recipe, device, effort)
+    rows = list(tqdm(figures, desc="measuring", unit="figure"))
+    hardware = speed.hardware(device)
+    print(as_text(table(rows)))
+    print(f"maze {maze.name}; decisions with {model}; {hardware}")
+    about = {"maze": maze.name, "model": model, "hardware": hardware}
+    about["command"] = command_of(settings)
+    if settings.json is not None:
+        runs.write_json(settings.json, {**about, "rows": [asdict(row) for row in rows]})
+    if settings.results is not None:
+        for row in rows:
+            runs.append_line(settings.results, {**asdict(row), **about})
+
+
+def subject(settings: Bench) -> tuple[Agent | None, Maze, str]:
+    """Who decides, where, and in words; None where a model has to be made first."""
+    if settings.run is not None:
+        agent = Agent.load(settings.run, device=settings.device)
+        world = agent.world(None if settings.maze is None else Maze.load(settings.maze))
+        agent.planner(world=world)  # a run that cannot plan here is refused now
+        return agent, world.maze, str(settings.run)
+    maze = Maze.load(settings.maze or DEFAULT_MAZE)
+    shipped = Path("models") / f"pointmaze-{maze.name}"
+    if (shipped / "config.json").exists():
+        agent = Agent.load(shipped, device=settings.device)
+        if agent.maze is not None and agent.maze.text == maze.text:
+            return agent, maze, str(shipped)
+    return None, maze, "the model just timed and untrained local dynamics"
+
+
+def measure(
+    agent: Agent | None, maze: Maze, recipe: TemporalTraining, device: torch.device, effort: Effort
+) -> Iterator[Row]:
+    """Every figure, in the order of the table."""
+    size = 8192 if device.type == "cuda" else 2048
+    chip = speed.matrix_rates(device, size=size, seconds=effort.seconds / 3)
+    for name, rate in chip.items():
+        yield Row(f"matrix products, {name} rate", rate / 1e12, "TFLOP/s")
+    data = collect_walk(maze, steps=effort.walk_steps, seed=recipe.seed)
+    ours, temporal = speed.our_training(data, recipe, device, seconds=effort.seconds)
+    theirs = speed.literal_training(data, recipe, device, seconds=effort.seconds)
+    yield from training_rows(ours, theirs, recipe, chip)
+    yield memory_row("training", ours.memory, theirs.memory, device)
+    if agent is None:
+        agent = Agent(temporal, untrained_dynamics(data).to(device), maze)
+    yield from decision_rows(agent, maze, device, effort)
+    if device.type == "cuda":
+        yield Row("memory of the process", speed.process_memory() / MIB, "MiB")
+
+
+def training_rows(
+    ours: Training, theirs: Training, recipe: TemporalTraining, chip: dict[str, float]
+) -> Iterator[Row]:
+    """Training by the literal pseudo-code, and by our recipe."""
+    yield Row("training, literal", theirs.pairs, "pairs/s", 1.0)
+    yield Row("training, our recipe", ours.pairs, "pairs/s", ours.pairs / theirs.pairs)
+    yield Row("training, updates", ours.updates, "updates/s", ours.updates / theirs.updates)
+    minutes = recipe.steps / ours.updates / 60
+    yield Row(f"training, all {recipe.steps:,} updates, extrapolated", minutes, "minutes")
+    work = ours.operations / theirs.operations
+    yield Row("training, arithmetic of an update", ours.operations / 1e9, "GFLOP", work)
+    pace = ours.operations_rate / theirs.operations_rate
+    for name, rate in chip.items():
+        share = ours.operations_rate / rate
+        yield Row(f"training, share of the {name} rate", share, "share", pace)
+
+
+def decision_rows(agent: Agent, maze: Maze, device: torch.device, effort: Effort) -> Iterator[Row]:
+    """Decisions by our planners and by the literal pseudo-code, and what memory they take."""
+    world = agent.world(maze, physics="kinematic")
+    tau_max = min(effort.tau_max, agent.temporal.config.tau_max)
+    cases = decisions.Cases.draw(maze, count=effort.episodes)
+    seconds = effort.seconds
+    speed.peak_memory(device)
+    alone, together, horizons = {}, {}, {}
+    for name in ("gp", "log"):
+        planner = agent.planner(name, world=world, tau_max=tau_max)
+        horizons[name] = len(planner.rule.horizons.taus)
+        alone[name] = decisions.planned_alone(planner, cases, seconds=seconds)
+        together[name] = decisions.planned_together(planner, cases, seconds=seconds)
+    usual_memory = speed.peak_memory(device)
+    every = agent.planner("gp", world=world, tau_max=tau_max, every_horizon=True)
+    alone["every"] = decisions.planned_alone(every, cases, seconds=seconds)
+    every_memory = speed.peak_memory(device)
+    taus, candidates = every.scorer.taus, every.candidates
+    del every  # and with it the embedded bank, gigabytes that the literal version needs too
+    speed.peak_memory(device)
+    theirs = decisions.literal_alone(agent, candidates, cases, taus, seconds=seconds)
+    literal_memory = speed.peak_memory(device)
+
+    names = {
+        "every": f"each of {len(taus):,} horizons",
+        "gp": f"quadrature, {horizons['gp']} horizons",
+        "log": f"log, the default, {horizons['log']} horizons",
+    }
+    yield Row(f"one decision, literal, {len(taus):,} horizons", theirs.rate, "1/s", 1.0)
+    for key, name in names.items():
+        yield Row(f"one decision, {name}", alone[key].rate, "1/s", alone[key].rate / theirs.rate)
+    for key, rate in together.items():
+        what = f"{effort.episodes} decisions at once, {names[key]}"
+        yield Row(what, rate, "1/s", rate / theirs.rate)
+    for key in ("every", "gp"):
+        share, both = decisions.agreement(alone[key], theirs)
+        yield Row(f"same action as literal, {names[key]}", share, f"share of {both}")
+    yield memory_row("decisions, quadrature and log", usual_memory, literal_memory, device)
+    yield memory_row("decisions, every horizon", every_memory, literal_memory, device)
+
+
+def memory_row(what: str, ours: int, theirs: int, device: torch.device) -> Row:
+    """A peak. That of a process never falls, so only a CUDA device tells ours from theirs."""
+    ratio = ours / theirs if device.type == "cuda" else None
+    return Row(f"memory, {what}", ours / MIB, "MiB", ratio)
+
+
+def untrained_dynamics(data: Trajectories) -> LocalDynamics:
+    """A local model of the right size, which predicts nothing yet."""
+    table = torch.as_tensor(data.distinct()[0], dtype=torch.float32)
+    config = DynamicsConfig(observation_size=2, action_size=2, hold=data.hold)
+    return LocalDynamics(config, low=table.amin(0), high=table.amax(0), reach=torch.ones(2)).eval()
+
+
+def table(rows: list[Row]) -> list[list[str]]:
+    """A header and one row a figure."""
+    lines = [["what", "value", "unit", "times literal"]]
+    for row in rows:
+        ratio = "" if row.ratio is None else number(row.ratio)
+        lines.append([row.what, number(row.value), row.unit, ratio])
+    return lines
+
+
+def number(value: float) -> str:
+    """Three digits that count."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def command_of(settings: Bench) -> str:
+    """What to type for the same measurement."""
+    words = ["cogmap bench"]
+    for setting in fields(Bench):
+        value = getattr(settings, setting.name)
+        if setting.name not in ("json", "results") and value != setting.default:
+            words.append(f"--{setting.name}" if value is True else f"--{setting.name} {value}")
+    return " ".join(words)
