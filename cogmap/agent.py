@@ -15,7 +15,7 @@ from cogmap.dynamics.train import load_dynamics
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
-from cogmap.planning.objective import rule
+from cogmap.planning.objective import Rule, rule
 from cogmap.planning.planner import Planner, Scorer
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
@@ -66,7 +66,7 @@ class Agent:
 
     def planner(
         self,
-        planner: str = "log",
+        planner: str | Rule = "log",
         *,
         world: PointMaze | None = None,
         tau_max: int | None = None,
@@ -74,7 +74,7 @@ class Agent:
         score: Literal["learned", "exact"] = "learned",
         every_horizon: bool = False,
     ) -> Planner:
-        """A planner by name (see planning.objective.rule) over this agent's models.
+        """A planner by name (see planning.objective.rule) or rule over this agent's models.
 
         `score="exact"` plans with the true score of the maze's lattice walk: the ceiling.
         """
@@ -85,9 +85,10 @@ class Agent:
                 f"tau_max={tau_max} exceeds the horizons this model learned (1..{longest}); "
                 "lower --tau-max or train with a larger one."
             )
-        chosen = rule(
-            planner, tau_max=longest if tau_max is None else tau_max, every_horizon=every_horizon
-        )
+        longest = longest if tau_max is None else tau_max
+        chosen = planner
+        if isinstance(chosen, str):
+            chosen = rule(chosen, tau_max=longest, every_horizon=every_horizon)
         if radii is not None:
             chosen = replace(chosen, radii=tuple(radii))
         taus = torch.as_tensor(chosen.horizons.taus).to(next(self.temporal.parameters()).device)

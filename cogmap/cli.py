@@ -160,6 +160,36 @@ class Demo:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reproduce:
+    """Run all that a table or figure of the paper needs, and write it to docs/results.md.
+
+    What is in results/ already is not run again; an interrupted study goes on where it stopped.
+    """
+
+    name: Annotated[
+        Literal["maze-state", "horizons", "data", "probes", "temperature", "theory"],
+        tyro.conf.Positional,
+    ]
+    """Table 1A, Fig. 2, Table 2, Table 4, or two that the paper does not have."""
+    seeds: int = 3
+    """Training seeds, 0 on."""
+    workers: int = 1
+    """Tasks at a time; each gets its share of the cores."""
+    engine: Literal["processes", "ray"] = "processes"
+    """Processes on this machine, or a Ray cluster (extra [ray])."""
+    device: Device = "auto"
+    """Where to train and plan."""
+    quick: bool = False
+    """A small version that only shows that it works; it writes under --runs, not to the docs."""
+    runs: Path = Path("runs/reproduce")
+    """Folder for the trained models."""
+    results: Path = Path("results")
+    """Folder of the measured rows."""
+    page: Path = Path("docs/results.md")
+    """Page to write the table or figure to."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bench:
     """Measure training, decisions and memory here, in ratios to the paper's pseudo-code."""
 
@@ -192,6 +222,7 @@ COMMANDS = {
     "plan": Plan,
     "evaluate": Evaluate,
     "demo": Demo,
+    "reproduce": Reproduce,
     "bench": Bench,
     "info": Info,
 }

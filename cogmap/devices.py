@@ -1,13 +1,65 @@
-"""Where computation happens, and the one seed it starts from."""
+"""Where computation happens: a device, and a place among the processes of torchrun."""
 
 from __future__ import annotations
 
+import importlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 import torch
+from torch import distributed
 
 from cogmap.errors import CogmapError
 from cogmap.temporal.settings import Device
 
-__all__ = ["Device", "pick"]
+__all__ = ["Device", "Place", "pick", "place", "together"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """One process among those that train one model together."""
+
+    rank: int = 0
+    size: int = 1
+
+    def share(self, count: int, what: str) -> slice:
+        """Its equal part of `count` things."""
+        if count % self.size:
+            raise CogmapError(
+                f"{what}={count} cannot be shared by {self.size} processes; "
+                f"make it a multiple of {self.size}."
+            )
+        each = count // self.size
+        return slice(self.rank * each, (self.rank + 1) * each)
+
+
+def place() -> Place:
+    """This process's; alone unless it is inside `together`."""
+    if distributed.is_available() and distributed.is_initialized():
+        return Place(distributed.get_rank(), distributed.get_world_size())
+    return Place()
+
+
+@contextmanager
+def together(device: str) -> Iterator[None]:
+    """Joins the other processes where torchrun started several, each on a GPU of its own."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield
+        return
+    on_gpu = pick(device).type == "cuda"
+    if on_gpu:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    # DistributedDataParallel imports this module, whose default arguments keep the process group
+    # of that moment: imported once there is one, it would keep the group's threads alive beyond
+    # destroy_process_group, and those can abort Python at its exit (pytorch/pytorch#190489).
+    importlib.import_module("torch.distributed.nn.functional")
+    distributed.init_process_group("nccl" if on_gpu else "gloo")
+    try:
+        yield
+    finally:
+        distributed.destroy_process_group()
 
 
 def pick(device: str) -> torch.device:

@@ -1,4 +1,8 @@
-"""The loop that both models share: steps, schedule, reports, checkpoints, resume, CUDA graph."""
+"""The loop that both models share: steps, schedule, reports, checkpoints, resume, CUDA graph.
+
+Started by torchrun, several processes train one model: each computes the loss of its share, and
+DistributedDataParallel averages the gradients, which is the gradient of the whole.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,28 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
 
-from cogmap import runs
+from cogmap import devices, runs
 from cogmap.errors import CogmapError
 
 Progress = Callable[[Iterable[int]], Iterable[int]]
 Statistics = dict[str, Tensor]
+Loss = Callable[[Tensor], tuple[Tensor, Statistics]]  # of the share of the steps that are done
 
 REPORT_EVERY = 100  # steps between two lines of metrics.jsonl
+
+
+class Objective(nn.Module):
+    """A loss as a module, which is what DistributedDataParallel can share out."""
+
+    def __init__(self, model: nn.Module, loss: Loss) -> None:
+        super().__init__()
+        self.model, self._loss = model, loss
+
+    def forward(self, done: Tensor) -> tuple[Tensor, Statistics]:
+        return self._loss(done)
 
 
 class Optimisation(Protocol):
@@ -43,7 +60,7 @@ def one_cycle(step: int, steps: int, *, warm: float = 0.1) -> float:
 
 def train(
     model: nn.Module,
-    loss: Callable[[], tuple[Tensor, Statistics]],
+    loss: Loss,
     settings: Optimisation,
     config: Any,
     *,
@@ -59,7 +76,11 @@ def train(
     the interruption (tests/test_training.py).
     """
     device = next(model.parameters()).device
-    rate = torch.tensor(0.0, device=device)
+    place = devices.place()
+    objective: nn.Module = Objective(model, loss)
+    if place.size > 1:
+        objective = DistributedDataParallel(objective)
+    rate, share_done = torch.zeros((), device=device), torch.zeros((), device=device)
     optimiser = torch.optim.AdamW(
         model.parameters(),
         lr=rate,
@@ -81,16 +102,19 @@ def train(
             ) from None
         for group in optimiser.param_groups:
             group["lr"] = rate  # the loaded one is a copy that the schedule would not reach
-        runs.trim_metrics(folder, first)
+        if place.rank == 0:
+            runs.trim_metrics(folder, first)
 
     def step() -> tuple[Tensor, Statistics]:
-        value, statistics = loss()
+        value, statistics = objective(share_done)
         optimiser.zero_grad(set_to_none=False)
         value.backward()
         optimiser.step()
         return value.detach(), statistics
 
     def checkpoint(done: int) -> None:
+        if place.rank > 0:
+            return
         runs.save_weights(folder, model, config)
         values: dict[str, Any] = {"step": done, "generator": generator.get_state()}
         values |= {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
@@ -98,22 +122,34 @@ def train(
 
     if state is None:
         checkpoint(0)  # so that a run killed at any point can be loaded and resumed
-    if device.type == "cuda" and first < settings.steps:
+    if device.type == "cuda" and place.size == 1 and first < settings.steps:
         step = captured(step, model, optimiser, generator)
     model.train()
     began = time.perf_counter()
     for number in progress(range(first, settings.steps)):
         rate.fill_(settings.learning_rate * one_cycle(number, settings.steps))
+        share_done.fill_(number / settings.steps)
         value, statistics = step()
         done = number + 1
         if done % REPORT_EVERY == 0 or done == settings.steps:
             row: dict[str, float] = {"step": done, "loss": float(value)}
             row |= {name: float(value) for name, value in statistics.items()}
+            row = _averaged(row, device)
             row["seconds"] = round(time.perf_counter() - began, 3)
-            runs.append_line(folder / "metrics.jsonl", row)
+            if place.rank == 0:
+                runs.append_line(folder / "metrics.jsonl", row)
         if done % settings.checkpoint_every == 0 or done == settings.steps:
             checkpoint(done)
     model.eval()
+
+
+def _averaged(row: dict[str, float], device: torch.device) -> dict[str, float]:
+    """The mean of each number over the processes that train together."""
+    if devices.place().size == 1:
+        return row
+    values = torch.tensor(list(row.values()), dtype=torch.float64, device=device)
+    distributed.all_reduce(values)
+    return dict(zip(row, (values / devices.place().size).tolist())) | {"step": row["step"]}
 
 
 def captured(

@@ -14,7 +14,7 @@ from cogmap.cli import main
 from cogmap.report import literal
 from cogmap.report.decisions import Cases
 from cogmap.report.speed import Clock
-from cogmap.temporal.losses import nce
+from cogmap.temporal.losses import Batch, nce
 
 ROOT = Path(__file__).parent.parent
 LARGE = str(ROOT / "models/pointmaze-large")
@@ -104,7 +104,7 @@ def test_the_literal_goal_score_is_the_models(agent):
 
 def test_the_literal_training_loss_is_nce_with_identity_counts():
     scores = 4 * torch.randn(40, 40, generator=torch.Generator().manual_seed(0))
-    expected, _ = nce(scores, torch.eye(40))
+    expected, _ = nce(Batch(scores[None], torch.eye(40)[None]))
     torch.testing.assert_close(literal.contrast(scores), expected)
 
 

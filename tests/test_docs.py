@@ -6,56 +6,52 @@ from pathlib import Path
 
 import pytest
 
+from cogmap.report.studies import COLUMNS, PAGES, cell, chosen
+
 ROOT = Path(__file__).parent.parent
-ROWS = [json.loads(line) for line in (ROOT / "results/pointmaze.jsonl").read_text().splitlines()]
-COLUMNS = [("large", "official"), ("large", "random"), ("giant", "official"), ("giant", "random")]
+
+
+def rows_of(name: str) -> list[dict]:
+    return [json.loads(line) for line in (ROOT / f"results/{name}.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_every_section_of_the_results_is_what_its_rows_say(name, tmp_path):
+    page = (ROOT / "docs/results.md").read_text()
+    section = page.split(f"<!-- begin {name} -->\n")[1].split(f"\n<!-- end {name} -->")[0]
+    assert section == "\n".join(PAGES[name](rows_of(name), tmp_path))
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_every_row_names_its_command_and_hardware(name):
+    for row in rows_of(name):
+        assert row["command"] == f"cogmap reproduce {name}" and row["hardware"]
+        if "sr" in row:
+            assert row["sr_low"] <= row["sr"] <= row["sr_high"]
+
+
 LABELS = {
-    "random policy": ("random policy (floor)", "models/pointmaze-"),
-    "ours": ("log", "models/pointmaze-"),
-    "geometric weights": ("geometric", "models/pointmaze-"),
-    "GP, as the paper defines it": ("gp", "models/pointmaze-"),
-    "PAP, as the paper defines it": ("pap", "models/pointmaze-"),
-    "shortest-path oracle": ("shortest path (ceiling)", "models/pointmaze-"),
-    "ours, training seed 1": ("log", "runs/{maze}1 "),
-    "ours, training seed 2": ("log", "runs/{maze}2 "),
-    "GP on the paper's loss": ("gp", "runs/{maze}-nce "),
-    "PAP on the paper's loss": ("pap", "runs/{maze}-nce "),
+    "random policy": ("", "random policy (floor)"),
+    "ours": ("ours", "log"),
+    "GP, the paper's rule and loss": ("nce", "gp"),
+    "PAP, the paper's rule and loss": ("nce", "pap"),
+    "shortest-path oracle": ("", "shortest path (ceiling)"),
 }
 
 
-def printed(name: str) -> dict[str, list[str]]:
-    """Label -> the SR / SPL cells of every table row with four of them."""
-    found = {}
-    for line in (ROOT / name).read_text().splitlines():
-        cells = re.findall(r"\d\.\d\d / \d\.\d\d", line)
-        if line.startswith("|") and len(cells) == 4:
-            label = line.split("|")[1].replace("**", "").split(" (")[0].strip()
-            found[label] = cells
-    return found
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
-def test_every_printed_result_is_a_measured_row(page):
-    table = {label: cells for label, cells in printed(page).items() if "the paper:" not in label}
-    assert table and set(table) <= set(LABELS)
-    for label, cells in table.items():
-        planner, model = LABELS[label]
-        for (maze, tasks), cell in zip(COLUMNS, cells, strict=True):
-            matching = [
-                f"{row['sr']:.2f} / {row['spl']:.2f}"
-                for row in ROWS
-                if (row["planner"], row["maze"], row["tasks"]) == (planner, maze, tasks)
-                and model.format(maze=maze) in row["command"]
-                and row["episodes"] in (20, 100)
-                and row.get("score") != "exact"
-            ]
-            assert matching == [cell], (label, maze, tasks)
-
-
-def test_every_row_names_its_command_and_hardware():
-    for row in ROWS:
-        assert row["command"].startswith("cogmap evaluate ") and row["hardware"]
-        assert row["sr_low"] <= row["sr"] <= row["sr_high"]
+def test_the_readmes_table_is_measured():
+    rows, found = rows_of("maze-state"), set()
+    for line in (ROOT / "README.md").read_text().splitlines():
+        printed = re.findall(r"\d\.\d\d / \d\.\d\d", line)
+        if not line.startswith("|") or len(printed) != 4 or "the paper: " in line:
+            continue
+        label = line.split("|")[1].replace("**", "").split(" (")[0].strip()
+        kind, planner = LABELS[label]
+        for (maze, tasks), text in zip(COLUMNS, printed, strict=True):
+            some = chosen(rows, kind=kind, planner=planner, maze=maze, tasks=tasks)
+            assert cell(some).startswith(text), (label, maze, tasks)
+        found.add(label)
+    assert found == set(LABELS)
 
 
 def test_the_readme_names_only_files_that_exist():

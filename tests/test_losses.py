@@ -6,14 +6,26 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from cogmap.data.sampling import pair_counts
-from cogmap.temporal.losses import Loss, nce, softmax
+from cogmap.temporal.losses import (
+    AGREEMENT_FLOOR,
+    AGREEMENT_WEIGHT,
+    Batch,
+    Loss,
+    log_agreement,
+    nce,
+    softmax,
+)
 
 PAIRS = 1e7  # exact joint probabilities become counts of this many pairs
 
 
 def random(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def one(scores: Tensor, counts: Tensor, **known: Tensor) -> Batch:
+    """A batch of one horizon. (B, C) x 2"""
+    return Batch(scores[None], counts[None], **known)
 
 
 def four_states(tau: int) -> tuple[Tensor, Tensor]:
@@ -27,8 +39,8 @@ def four_states(tau: int) -> tuple[Tensor, Tensor]:
     return pi[:, None] * torch.linalg.matrix_power(matrix, tau), pi
 
 
-def fit(loss: Loss, counts: Tensor) -> Tensor:
-    """The free table of scores that minimises a loss. (S, S)"""
+def fit(loss: Loss, counts: Tensor, **known: Tensor) -> Tensor:
+    """The free table of scores that minimises a loss. (B, C) -> (B, C)"""
     scores = torch.zeros_like(counts, requires_grad=True)
     optimiser = torch.optim.LBFGS(
         [scores],
@@ -40,7 +52,7 @@ def fit(loss: Loss, counts: Tensor) -> Tensor:
 
     def closure() -> Tensor:
         optimiser.zero_grad()
-        value, _ = loss(scores, counts)
+        value, _ = loss(one(scores, counts, **known))
         value.backward()
         return value
 
@@ -54,7 +66,8 @@ def batch_with_repeats(seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         6, (2, 40), generator=torch.Generator().manual_seed(seed), dtype=torch.int64
     )
     table = random(6, 6, seed=seed)
-    counts = pair_counts(source, target, 6).double()
+    counts = torch.zeros(6, 6, dtype=torch.float64)
+    counts.index_put_((source, target), torch.ones(40, dtype=torch.float64), accumulate=True)
     return table, counts, table[source][:, target], torch.eye(40, dtype=torch.float64)
 
 
@@ -65,7 +78,7 @@ def test_nce_of_a_plain_batch_is_the_pseudocode_of_app_c():
     negatives = F.softplus(logits).sum(1)
     negatives = negatives - F.softplus(positives)
     loss = (F.softplus(-positives) + negatives).mean()
-    ours, statistics = nce(scores, torch.eye(12, dtype=torch.float64))
+    ours, statistics = nce(one(scores, torch.eye(12, dtype=torch.float64)))
     assert torch.allclose(ours, loss)
     assert torch.allclose(statistics["positive"], F.softplus(-positives).mean())
     assert torch.allclose(statistics["negative"], negatives.mean())
@@ -77,18 +90,19 @@ def test_nce_with_a_number_of_negatives_is_eq_5(n):
     sigma = torch.sigmoid(scores - math.log(n))
     others = ~torch.eye(12, dtype=torch.bool)
     loss = -sigma.diagonal().log().mean() - n * (1 - sigma)[others].log().mean()
-    assert torch.allclose(nce(scores, torch.eye(12, dtype=torch.float64), negatives=n)[0], loss)
+    batch = one(scores, torch.eye(12, dtype=torch.float64))
+    assert torch.allclose(nce(batch, negatives=n)[0], loss)
 
 
 def test_nce_takes_the_number_of_other_pairs_for_n():
-    scores, identity = random(12, 12), torch.eye(12, dtype=torch.float64)
-    assert torch.allclose(nce(scores, identity)[0], nce(scores, identity, negatives=11.0)[0])
+    batch = one(random(12, 12), torch.eye(12, dtype=torch.float64))
+    assert torch.allclose(nce(batch)[0], nce(batch, negatives=11.0)[0])
 
 
 def test_softmax_of_a_plain_batch_is_cross_entropy_less_the_logarithm_of_its_size():
     scores = random(12, 12)
     loss = F.cross_entropy(scores, torch.arange(12)) - math.log(12)
-    ours, statistics = softmax(scores, torch.eye(12, dtype=torch.float64))
+    ours, statistics = softmax(one(scores, torch.eye(12, dtype=torch.float64)))
     assert torch.allclose(ours, loss)
     assert torch.allclose(statistics["information"], -loss)
 
@@ -102,8 +116,8 @@ every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES.keys())
 def test_a_loss_on_the_table_is_the_loss_on_the_batch(loss, seed):
     table, counts, batch, identity = batch_with_repeats(seed)
     assert counts.max() > 1
-    on_table, table_statistics = loss(table, counts)
-    on_batch, batch_statistics = loss(batch, identity)
+    on_table, table_statistics = loss(one(table, counts))
+    on_batch, batch_statistics = loss(one(batch, identity))
     assert torch.allclose(on_table, on_batch)
     for name in batch_statistics:
         assert torch.allclose(table_statistics[name], batch_statistics[name])
@@ -115,8 +129,8 @@ def test_the_gradient_on_the_table_is_the_gradient_of_the_batch(loss):
     source, target = torch.nonzero(counts).repeat_interleave(counts[counts > 0].long(), 0).T
     there = table.clone().requires_grad_()
     here = table.clone().requires_grad_()
-    loss(there, counts)[0].backward()
-    loss(here[source][:, target], identity)[0].backward()
+    loss(one(there, counts))[0].backward()
+    loss(one(here[source][:, target], identity))[0].backward()
     assert torch.allclose(there.grad, here.grad)
 
 
@@ -126,17 +140,17 @@ def test_targets_that_never_occur_do_not_matter(loss):
     wide = torch.cat([table, torch.full((6, 1), 50.0, dtype=torch.float64)], dim=1)
     wide_counts = torch.cat([counts, torch.zeros(6, 1, dtype=torch.float64)], dim=1)
     wide.requires_grad_()
-    value, _ = loss(wide, wide_counts)
+    value, _ = loss(one(wide, wide_counts))
     value.backward()
-    assert torch.allclose(value, loss(table, counts)[0])
+    assert torch.allclose(value, loss(one(table, counts))[0])
     assert torch.equal(wide.grad[:, -1], torch.zeros(6, dtype=torch.float64))
 
 
 @every_loss
 def test_the_loss_of_several_horizons_is_their_mean(loss):
     batches = [batch_with_repeats(seed)[:2] for seed in range(3)]
-    together = loss(*(torch.stack(part) for part in zip(*batches, strict=True)))[0]
-    apart = torch.stack([loss(*batch)[0] for batch in batches])
+    together = loss(Batch(*(torch.stack(part) for part in zip(*batches, strict=True))))[0]
+    apart = torch.stack([loss(one(*batch))[0] for batch in batches])
     assert torch.allclose(together, apart.mean())
 
 
@@ -174,16 +188,180 @@ def test_softmax_normalised_over_p0_recovers_the_exact_ratio(tau):
 def test_at_the_exact_ratio_softmax_tells_the_mutual_information():
     joint, pi = four_states(1)
     exact = (joint / pi[:, None] / pi).log()
-    assert torch.allclose(softmax(exact, joint)[1]["information"], (joint * exact).sum())
+    for known in ({}, {"log_share": pi.log()}):
+        _, statistics = softmax(one(exact, joint, **known))
+        assert torch.allclose(statistics["information"], (joint * exact).sum())
 
 
 def test_softmax_leaves_a_free_offset_at_every_source_and_nce_none():
     table, counts, _, _ = batch_with_repeats()
-    moved = table + random(6, 1, seed=9)
-    assert torch.allclose(softmax(moved, counts)[0], softmax(table, counts)[0])
-    assert abs(float(nce(moved, counts)[0] - nce(table, counts)[0])) > 1e-2
+    before, after = one(table, counts), one(table + random(6, 1, seed=9), counts)
+    assert torch.allclose(softmax(after)[0], softmax(before)[0])
+    assert abs(float(nce(after)[0] - nce(before)[0])) > 1e-2
     fixed, _ = four_states(1)
     fitted = fit(nce, PAIRS * fixed)
     for shift in (-0.1, 0.1):
         moved = fitted + torch.tensor([shift, 0, 0, 0], dtype=torch.float64)[:, None]
-        assert nce(moved, PAIRS * fixed)[0] > nce(fitted, PAIRS * fixed)[0]
+        assert nce(one(moved, PAIRS * fixed))[0] > nce(one(fitted, PAIRS * fixed))[0]
+
+
+SOURCES = {"all sources": slice(None), "some sources": [1, 0]}
+some_sources = pytest.mark.parametrize("sources", SOURCES.values(), ids=SOURCES.keys())
+
+
+@some_sources
+@pytest.mark.parametrize("composed", [None, True, False])
+def test_softmax_that_knows_p0_recovers_the_exact_ratio_from_any_sources(composed, sources):
+    joint, pi = four_states(2)
+    exact = (joint / pi[:, None] / pi).log()
+    known = {"log_share": pi.log()}
+    if composed is not None:
+        known["composed"] = torch.tensor([composed])
+    fitted = fit(softmax, PAIRS * joint[sources], **known)
+    normalised = fitted - torch.logsumexp(fitted + pi.log(), dim=1, keepdim=True)
+    assert torch.allclose(normalised, exact[sources], atol=1e-4)
+
+
+@some_sources
+@pytest.mark.parametrize("negatives", NEGATIVES)
+def test_nce_that_knows_p0_recovers_the_exact_ratio_from_any_sources(negatives, sources):
+    joint, pi = four_states(2)
+    exact = (joint / pi[:, None] / pi).log()
+    loss = functools.partial(nce, negatives=negatives)
+    fitted = fit(loss, PAIRS * joint[sources], log_share=pi.log())
+    assert torch.allclose(fitted, exact[sources], atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", [softmax, nce])
+def test_some_sources_without_p0_are_compared_with_their_own_targets(loss):
+    joint, pi = four_states(1)
+    some = joint[[1, 0]]
+    ratio = some / some.sum(1, keepdim=True) / (some.sum(0) / some.sum())
+    fitted = fit(loss, PAIRS * some)
+    if loss is softmax:
+        fitted = fitted - torch.logsumexp(
+            fitted + (some.sum(0) / some.sum()).log(), dim=1, keepdim=True
+        )
+    assert torch.allclose(fitted, ratio.log(), atol=1e-4)
+    assert (ratio.log() - (some / pi[[1, 0], None] / pi).log()).abs().max() > 0.2
+
+
+def composed_walk(*taus: int) -> tuple[Tensor, Tensor, Tensor]:
+    """G* and expected counts of 1000 pairs at each horizon, and log p0. (T, 4, 4) x 2, (4,)"""
+    joints = torch.stack([four_states(tau)[0] for tau in taus])
+    pi = four_states(1)[1]
+    return (joints / pi[:, None] / pi).log(), 1000 * joints, pi.log()
+
+
+def test_log_agreement_is_zero_at_the_log_of_the_composed_ratio_and_nowhere_else():
+    exact, counts, log_share = composed_walk(2, 5)
+    composed = torch.tensor([True, True])
+    assert log_agreement(exact, counts, log_share, composed) == pytest.approx(0.0, abs=1e-12)
+    for seed in range(5):
+        other = exact + 0.1 * random(2, 4, 4, seed=seed)
+        assert log_agreement(other, counts, log_share, composed) > 1e-3
+
+
+def test_log_agreement_is_hubers_mean_over_sources_targets_and_horizons():
+    exact, counts, log_share = composed_walk(2, 5)
+    error = 2 * random(2, 4, 4)
+    assert 0 < (error.abs() < 1).sum() < error.numel()
+    huber = torch.where(error.abs() < 1, error.square() / 2, error.abs() - 0.5)
+    ours = log_agreement(exact + error, counts, log_share, torch.tensor([True, True]))
+    assert torch.allclose(ours, huber.mean())
+
+
+def test_log_agreement_cares_for_a_target_however_unlikely_it_is():
+    exact, counts, log_share = composed_walk(1)
+    composed = torch.tensor([True])
+    values = []
+    for target in range(4):
+        moved = exact.clone()
+        moved[0, 3, target] += 0.5
+        values.append(float(log_agreement(moved, counts, log_share, composed)))
+    assert counts[0, 3].max() > 10 * counts[0, 3].min()
+    assert values == pytest.approx([0.125 / 16] * 4)
+
+
+def test_log_agreement_does_not_depend_on_how_many_pairs_a_source_has():
+    exact, counts, log_share = composed_walk(2)
+    moved, composed = exact + 0.3 * random(1, 4, 4), torch.tensor([True])
+    more = counts * torch.tensor([1.0, 50.0, 0.02, 7.0])[:, None]
+    few, many = (log_agreement(moved, each, log_share, composed) for each in (counts, more))
+    assert torch.allclose(few, many)
+
+
+def test_log_agreement_ignores_horizons_that_are_not_composed():
+    exact, counts, log_share = composed_walk(2, 5, 9)
+    score = (exact + random(3, 4, 4)).requires_grad_()
+    composed = torch.tensor([True, False, True])
+    value = log_agreement(score, counts, log_share, composed)
+    value.backward()
+    alone = log_agreement(score[::2], counts[::2], log_share, torch.tensor([True, True]))
+    assert torch.allclose(value, alone * 2 / 3)
+    assert (score.grad[1] == 0).all()
+    assert (score.grad[::2] != 0).all()
+    assert log_agreement(score, counts, log_share, torch.tensor([False] * 3)) == 0
+
+
+def test_log_agreement_ignores_sources_without_pairs():
+    exact, counts, log_share = composed_walk(2)
+    counts[0, 1] = 0.0
+    score = exact.clone()
+    score[0, 1] += 3.0
+    score.requires_grad_()
+    value = log_agreement(score, counts, log_share, torch.tensor([True]))
+    value.backward()
+    assert value.item() == pytest.approx(0.0, abs=1e-12)
+    assert (score.grad[0, 1] == 0).all()
+
+
+def test_log_agreement_ignores_differences_below_the_floor():
+    _, counts, log_share = composed_walk(2)
+    counts[0, 0] = torch.tensor([1.0, 1e-8, 1e-9, 0.0])
+    target = counts[0, 0].clamp(min=1e-30).log() - log_share - counts[0, 0].sum().log()
+    assert (target[1:] < AGREEMENT_FLOOR).all()
+    below = torch.tensor([-0.1, -5.0, -40.0], dtype=torch.float64)
+    score = (counts / counts.sum(-1, keepdim=True)).clamp(min=1e-30).log() - log_share
+    score[0, 0, 1:] = AGREEMENT_FLOOR + below
+    score.requires_grad_()
+    value = log_agreement(score, counts, log_share, torch.tensor([True]))
+    value.backward()
+    assert value.item() == pytest.approx(0.0, abs=1e-12)
+    assert (score.grad == 0).all()
+    above = score.detach().clone()
+    above[0, 0, 1] = AGREEMENT_FLOOR + 2.0  # says "not so far" of what is far
+    assert log_agreement(above, counts, log_share, torch.tensor([True])) == pytest.approx(1.5 / 16)
+
+
+def test_softmax_adds_the_weighted_agreement_of_its_normalised_scores():
+    exact, counts, log_share = composed_walk(2, 5)
+    composed = torch.tensor([True, False])
+    moved = exact + random(2, 4, 4)
+    score = moved - torch.logsumexp(moved + log_share, dim=-1, keepdim=True)
+    agreement = log_agreement(score, counts, log_share, composed)
+    contrast, _ = softmax(Batch(moved, counts, log_share))
+    value, statistics = softmax(Batch(moved, counts, log_share, composed))
+    assert agreement > 0
+    assert torch.allclose(value, contrast + AGREEMENT_WEIGHT * agreement)
+    assert torch.allclose(statistics["agreement"], agreement)
+    assert torch.allclose(statistics["information"], -contrast)
+
+
+@pytest.mark.parametrize(
+    ("done", "share"), [(0.0, 0.0), (0.125, 0.25), (0.25, 0.5), (0.5, 1.0), (0.75, 1.0), (1.0, 1.0)]
+)
+def test_the_weight_of_the_agreement_rises_over_the_first_half_of_the_training(done, share):
+    exact, counts, log_share = composed_walk(2, 5)
+    batch = Batch(exact + random(2, 4, 4), counts, log_share, torch.tensor([True, True]))
+    _, statistics = softmax(batch)
+    expected = share * AGREEMENT_WEIGHT * statistics["agreement"] - statistics["information"]
+    for number in (done, torch.tensor(done)):
+        value, at_that_time = softmax(batch, number)
+        assert torch.allclose(value, expected)
+        assert at_that_time == statistics
+
+
+def test_nce_does_not_depend_on_how_much_is_done():
+    batch = one(*batch_with_repeats()[:2])
+    assert nce(batch, 0.0)[0] == nce(batch, 0.5)[0] == nce(batch)[0]

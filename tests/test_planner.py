@@ -197,7 +197,7 @@ def test_planning_with_the_exact_score_reaches_every_goal(agent, world):
     tasks = draw_pairs(world.maze, count=8, seed=42)
     for name in ("gp", "log"):
         planner = agent.planner(name, world=world, score="exact")
-        planner.rule = replace(planner.rule, set_aside=True)
+        planner.rule = replace(planner.rule, memory=0.5)
         episodes = run_episodes(world, tasks, PlannerPolicy(planner), budget=1500)
         assert all(episode.success for episode in episodes), name
 
@@ -223,6 +223,6 @@ def test_horizons_beyond_the_models_are_refused(agent, world):
 def test_gp_and_pap_are_as_the_paper_runs_them():
     for name, beta in (("gp", 0.0), ("pap", math.inf)):
         chosen = rule(name, tau_max=512, every_horizon=True)
-        assert chosen.beta == beta and chosen.radii == (1,) and not chosen.set_aside
+        assert chosen.beta == beta and chosen.radii == (1,) and chosen.memory == 0.0
         assert chosen.floor is None
         np.testing.assert_array_equal(chosen.horizons.taus, np.arange(1, 513))

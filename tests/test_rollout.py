@@ -43,12 +43,12 @@ class Constant:
 class Stubborn:
     """Stands in for a planner: takes the first candidate that is not set aside."""
 
-    def __init__(self, *, set_aside: bool = True) -> None:
-        self.rule = SimpleNamespace(set_aside=set_aside)
+    def __init__(self, *, memory: float = 0.4) -> None:
+        self.rule = SimpleNamespace(memory=memory)
         self.candidates = SimpleNamespace(actions=np.array([EAST, NORTH, (-1.0, 0.0)]))
 
-    def stalled(self, before, after):
-        return np.linalg.norm(after - before, axis=1) < 0.1
+    def returned(self, places, here):
+        return np.linalg.norm(places - here, axis=-1) < self.rule.memory
 
     def decide_many(self, observations, goals, *, exclude):
         chosen = exclude.argmin(axis=1)
@@ -201,13 +201,12 @@ def test_the_random_policy_follows_its_seed():
     assert not np.array_equal(first, other)
 
 
-def test_a_candidate_that_did_not_move_the_agent_is_set_aside_until_the_agent_moves():
+def test_what_was_tried_at_a_place_is_not_tried_there_again():
     policy = PlannerPolicy(Stubborn())
     assert tried(policy, [0], [(0.0, 0.0)]) == [0]
-    assert tried(policy, [0], [(0.0, 0.05)]) == [1]
-    assert tried(policy, [0], [(0.0, 0.0)]) == [2]
-    assert tried(policy, [0], [(0.5, 0.0)]) == [0]
+    assert tried(policy, [0], [(0.0, 0.05)]) == [1]  # it did not move
     assert tried(policy, [0], [(1.0, 0.0)]) == [0]
+    assert tried(policy, [0], [(0.1, 0.0)]) == [2]  # it came back
     assert tried(policy, [0], [(1.0, 0.0)]) == [1]
 
 
@@ -219,18 +218,18 @@ def test_what_one_episode_sets_aside_another_may_take():
 
 
 def test_a_rule_without_memory_sets_nothing_aside():
-    policy = PlannerPolicy(Stubborn(set_aside=False))
+    policy = PlannerPolicy(Stubborn(memory=0.0))
     assert [tried(policy, [0], [(0.0, 0.0)]) for _ in range(3)] == [[0], [0], [0]]
 
 
 def test_setting_aside_leads_out_of_a_dead_end(corridor):
     task = Task("back", (16.0, 0.0), (13.0, 0.0))
-    for set_aside in (True, False):
-        policy = PlannerPolicy(Stubborn(set_aside=set_aside))
+    for memory in (0.4, 0.0):
+        policy = PlannerPolicy(Stubborn(memory=memory))
         [episode] = run_episodes(corridor, [task], policy, budget=60)
         assert len(episode.decisions) == len(episode.route) - 1
         westward = [decision.candidate for decision in episode.decisions].count(2)
-        assert (westward > 0) == set_aside
+        assert (westward > 0) == (memory > 0)
 
 
 def test_an_evaluation_sums_up_its_episodes(corridor):

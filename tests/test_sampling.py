@@ -12,7 +12,6 @@ from cogmap.data.sampling import (
     HORIZON_LAWS,
     Episodes,
     log_uniform,
-    pair_counts,
     root_uniform,
 )
 from cogmap.data.trajectories import Trajectories
@@ -27,8 +26,9 @@ def episodes_of(lengths: list[int]) -> tuple[Episodes, np.ndarray]:
     return Episodes(data), np.repeat(np.arange(len(lengths)), lengths)
 
 
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
+def uniform(count: int, *, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(count, generator=generator, dtype=torch.float64)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -40,7 +40,7 @@ def generator(seed: int = 0) -> torch.Generator:
 def test_pairs_never_cross_an_episode_boundary(lengths, tau, seed):
     assume(tau < max(lengths))
     episodes, episode = episodes_of(lengths)
-    source, target = episodes.pairs(torch.tensor(tau), 200, generator(seed))
+    source, target = episodes.pairs(torch.tensor(tau), uniform(200, seed=seed))
     assert source.shape == target.shape == (200,)
     assert (source >= 0).all()
     assert (target - source == tau).all()
@@ -49,7 +49,7 @@ def test_pairs_never_cross_an_episode_boundary(lengths, tau, seed):
 
 def test_episodes_shorter_than_tau_are_never_drawn():
     episodes, episode = episodes_of([3, 5, 1, 12, 4, 9])
-    source, _ = episodes.pairs(torch.tensor(5), 2000, generator())
+    source, _ = episodes.pairs(torch.tensor(5), uniform(2000))
     assert set(episode[source]) == {3, 5}
 
 
@@ -59,18 +59,34 @@ def test_all_pairs_of_all_episodes_are_equally_likely(tau):
     episodes, episode = episodes_of(lengths)
     rows = np.arange(sum(lengths) - tau)
     possible = rows[episode[rows] == episode[rows + tau]]
-    source, _ = episodes.pairs(torch.tensor(tau), 1000 * len(possible), generator())
+    source, _ = episodes.pairs(torch.tensor(tau), uniform(1000 * len(possible)))
     seen = np.bincount(source.numpy(), minlength=sum(lengths))
     assert set(np.flatnonzero(seen)) == set(possible)
     assert chisquare(seen[possible]).pvalue > 0.01
 
 
-def test_the_same_seed_draws_the_same_pairs_and_another_seed_others():
-    episodes, _ = episodes_of([40, 60])
-    tau = torch.tensor(7)
-    first, again = (episodes.pairs(tau, 50, generator(1))[0] for _ in range(2))
-    assert torch.equal(first, again)
-    assert not torch.equal(first, episodes.pairs(tau, 50, generator(2))[0])
+@pytest.mark.parametrize("tau", [1, 4, 9])
+def test_equal_parts_of_the_unit_interval_name_the_pairs_in_order(tau):
+    lengths = [3, 12, 6, 1, 10]
+    episodes, episode = episodes_of(lengths)
+    rows = np.arange(sum(lengths) - tau)
+    possible = rows[episode[rows] == episode[rows + tau]]
+    edges = torch.arange(len(possible) + 1, dtype=torch.float64) / len(possible)
+    for inside in (0.01, 0.5, 0.99):
+        u = edges[:-1] + inside / len(possible)
+        assert episodes.pairs(torch.tensor(tau), u)[0].tolist() == possible.tolist()
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(length=st.integers(2, 2**40), data=st.data())
+def test_the_largest_number_below_one_names_the_last_pair(length, data):
+    tau = data.draw(st.integers(1, length - 1))
+    episodes, _ = episodes_of([2])
+    episodes.lengths = torch.tensor([length])  # stands for a walk too long to hold
+    ends = torch.tensor([0.0, np.nextafter(1.0, 0.0)], dtype=torch.float64)
+    source, target = episodes.pairs(torch.tensor(tau), ends)
+    assert source.tolist() == [0, length - 1 - tau]
+    assert target.tolist() == [tau, length - 1]
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -111,12 +127,6 @@ def test_the_root_law_reaches_k_with_the_root_of_its_share(tau_max):
         assert below == pytest.approx(math.sqrt(k / tau_max), abs=1e-4)
 
 
-def test_pair_counts_are_how_often_each_pair_occurs():
-    source, target = torch.tensor([0, 2, 2, 1, 2]), torch.tensor([1, 0, 0, 1, 2])
-    expected = torch.tensor([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
-    assert torch.equal(pair_counts(source, target, 3), expected)
-
-
 @pytest.mark.parametrize("tau_max", [0, -3])
 def test_horizons_below_one_are_refused(tau_max):
     with pytest.raises(CogmapError, match=f"tau_max={tau_max} is below 1"):
@@ -126,7 +136,7 @@ def test_horizons_below_one_are_refused(tau_max):
 def test_horizons_longer_than_the_longest_episode_are_refused():
     episodes, _ = episodes_of([4, 11, 7])
     episodes.check_horizon(10)
-    assert episodes.pairs(torch.tensor(10), 5, generator())[0].tolist() == [4] * 5
+    assert episodes.pairs(torch.tensor(10), uniform(5))[0].tolist() == [4] * 5
     with pytest.raises(CogmapError, match=r"tau_max=11 exceeds the longest episode \(10 steps\)"):
         episodes.check_horizon(11)
 

@@ -112,6 +112,17 @@ def test_one_tensor_for_both_sides_scores_as_two_equal_tensors(tied):
 
 
 @both_ways
+def test_some_rows_of_the_sources_score_as_in_the_whole(tied):
+    model, x = untrained(tied=tied), points(5, seed=3)
+    rows = torch.tensor([4, 0, 2])
+    for targets in (x, points(6, seed=4)):
+        whole = model.raw_pair_score(x, targets, TAUS)
+        some = model.raw_pair_score(x, targets, TAUS, rows=rows)
+        assert some.shape == (len(TAUS), 3, len(targets))
+        assert torch.allclose(some, whole[:, rows], atol=1e-5)
+
+
+@both_ways
 def test_exp_g_is_the_embedding_kernel_of_eq_21(tied):
     model, x, y = untrained(tied=tied), points(5, seed=3), points(6, seed=4)
     h, g = embeddings(model, x, y)

@@ -12,7 +12,7 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import Maze
 from cogmap.errors import CogmapError
 from cogmap.explore.collect import collect_walk
-from cogmap.temporal.batches import COMPOSE_FROM, RowBatches, TableBatches, first_lag, onward
+from cogmap.temporal.losses import AGREEMENT_WEIGHT
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, load_temporal, train_temporal
 from cogmap.theory.walk import ReversibleWalk
@@ -126,6 +126,25 @@ def test_metrics_are_one_json_line_a_report(walk, tmp_path):
     assert rows[-1]["loss"] == pytest.approx(rows[-1]["positive"] + rows[-1]["negative"], rel=1e-5)
 
 
+def test_the_agreement_joins_the_reported_loss_over_the_first_half(walk, tmp_path, monkeypatch):
+    monkeypatch.setattr("cogmap.training.REPORT_EVERY", 1)
+    train_temporal(walk, small(), tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert any(row["agreement"] > 1e-6 for row in rows[1:6])
+    for number, row in enumerate(rows):  # of 12 updates
+        weight = AGREEMENT_WEIGHT * min(1.0, number / 6)
+        expected = weight * row["agreement"] - row["information"]
+        assert row["loss"] == pytest.approx(expected, rel=1e-4, abs=1e-7)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_training_reaches_every_weight(walk, tmp_path, tied):
+    """DistributedDataParallel waits for the gradient of each, in every update."""
+    before = build_model(walk, small(tied=tied)).state_dict()
+    after = train_temporal(walk, small(tied=tied), tmp_path).named_parameters()
+    assert [name for name, value in after if torch.equal(value, before[name])] == []
+
+
 def test_a_damaged_checkpoint_is_named(walk, tmp_path):
     train_temporal(walk, small(), tmp_path)
     for name in ("model.safetensors", "training_state.pt"):
@@ -163,49 +182,6 @@ def test_the_learned_score_approaches_the_exact_one(walk, tmp_path):
         common = ratio > 0.3
         error = np.abs(learned - np.log(np.maximum(ratio, 1e-9)))[common]
         assert error.mean() < bound, tau
-
-
-def test_composed_targets_are_the_chapman_kolmogorov_product_of_a_perfect_model(walk):
-    """With the exact score as the model, half a horizon of counts composes to the whole."""
-    exact = ReversibleWalk.on(ROOM.lattice.successors)
-    tau = 2 * COMPOSE_FROM
-    half = torch.as_tensor(exact.power(tau // 2))
-
-    class Perfect:
-        def raw_pair_score(self, sources, targets, taus):
-            return torch.stack(
-                [torch.as_tensor(exact.power(int(t)) / exact.pi).log() for t in taus]
-            )
-
-    share = torch.as_tensor(exact.pi).log()
-    table = torch.as_tensor(np.array(walk.table))
-    taus = torch.tensor([tau, COMPOSE_FROM - 1])
-    rest = onward(Perfect(), table, table, taus, share)
-    torch.testing.assert_close(half @ rest[0], torch.as_tensor(exact.power(tau)))
-    torch.testing.assert_close(rest[1], torch.eye(len(table), dtype=rest.dtype))
-    assert first_lag(taus, compose=True).tolist() == [tau // 2, COMPOSE_FROM - 1]
-    assert first_lag(taus, compose=False).tolist() == taus.tolist()
-
-
-def test_table_and_row_batches_have_the_same_expected_loss(walk):
-    from cogmap.data.sampling import Episodes
-    from cogmap.temporal.losses import nce
-
-    model = build_model(walk, small(loss="nce"))
-    generator = torch.Generator().manual_seed(0)
-    still = Trajectories(
-        episode_starts=walk.episode_starts, table=walk.table, index=walk.index, spread=0.0
-    )
-    table = TableBatches(still, Episodes(walk), pairs=256, compose=False)
-    rows = RowBatches(as_rows(walk), Episodes(walk), batch=256, compose=False)
-    taus = torch.tensor([3])
-    means = []
-    with torch.no_grad():
-        for batches in (table, rows):
-            draws = [nce(*batches.draw(model, taus, generator))[0] for _ in range(60)]
-            means.append(torch.stack(draws))
-    spread = (means[0].std() + means[1].std()) / np.sqrt(60)
-    assert abs(means[0].mean() - means[1].mean()) < 4 * spread
 
 
 def test_the_schedule_rises_then_falls_to_nothing():

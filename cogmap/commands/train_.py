@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tqdm import tqdm
 
 from cogmap import devices, runs
 from cogmap.agent import maze_as_json, maze_of
-from cogmap.cli import Train
+from cogmap.cli import Physics, Train
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
@@ -24,6 +25,7 @@ from cogmap.explore.collect import collect_actions, collect_walk, split_steps
 from cogmap.explore.walks import coverage_mask
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import train_temporal
+from cogmap.training import Progress
 
 STEPS_PER_EPISODE = 1000  # of random actions: long enough to wander, many enough to cover
 
@@ -35,16 +37,16 @@ def run(settings: Train) -> None:
         print(f"next: cogmap evaluate {folder}")
 
 
-def train_run(settings: Train) -> Path:
+def train_run(settings: Train, *, quiet: bool = False) -> Path:
     """Makes or continues a run folder; every part that is already there is kept."""
     folder, settings, maze = _resolve(settings)
+    bar = _no_bar if quiet else _bar
+    if settings.data is None and not quiet:
+        print(f"exploring: a walk of {settings.walk_steps:,} steps")
     walk = _walk(folder, settings, maze)
-    actions = _actions(folder, settings, maze, walk)
+    actions = _actions(folder, settings, maze, walk, bar)
     train_temporal(
-        walk,
-        _temporal(settings),
-        folder / "temporal",
-        progress=lambda steps: tqdm(steps, desc="temporal model", unit="step"),
+        walk, _temporal(settings), folder / "temporal", progress=bar("temporal model", "step")
     )
     train_dynamics(
         actions,
@@ -52,9 +54,17 @@ def train_run(settings: Train) -> Path:
         folder / "dynamics",
         seed=settings.seed,
         device=settings.device,
-        progress=lambda steps: tqdm(steps, desc="local dynamics", unit="step"),
+        progress=bar("local dynamics", "step"),
     )
     return folder
+
+
+def _bar(what: str, unit: str) -> Progress:
+    return lambda steps: tqdm(steps, desc=what, unit=unit)
+
+
+def _no_bar(what: str, unit: str) -> Progress:
+    return iter
 
 
 def _check(settings: Train, maze: Maze | None) -> None:
@@ -149,14 +159,19 @@ def _walk(folder: Path, settings: Train, maze: Maze | None) -> Trajectories:
     assert maze is not None
     kept = folder / "data" / "walk"
     if not (kept / "meta.json").exists():
-        print(f"exploring {maze.name}: a walk of {settings.walk_steps:,} steps")
         collect_walk(
             maze, steps=settings.walk_steps, seed=settings.seed, coverage=settings.coverage
         ).save(kept)
     return Trajectories.load(kept)
 
 
-def _actions(folder: Path, settings: Train, maze: Maze | None, walk: Trajectories) -> Trajectories:
+def _actions(
+    folder: Path,
+    settings: Train,
+    maze: Maze | None,
+    walk: Trajectories,
+    bar: Callable[[str, str], Progress],
+) -> Trajectories:
     """Transitions with actions: those given, those of the data, or fresh ones from the maze."""
     if settings.dynamics_data is not None:
         return Trajectories.load(settings.dynamics_data)
@@ -165,14 +180,34 @@ def _actions(folder: Path, settings: Train, maze: Maze | None, walk: Trajectorie
     assert maze is not None
     kept = folder / "data" / "actions"
     if not (kept / "meta.json").exists():
-        collect_actions(
+        record_actions(
             maze,
-            PointMaze(maze, physics=settings.physics).physics(),
             steps=settings.action_steps,
             seed=settings.seed,
-            episodes=max(1, settings.action_steps // STEPS_PER_EPISODE),
-            hold=STEPS_PER_UNIT,
+            physics=settings.physics,
             coverage=settings.coverage,
-            progress=lambda steps: tqdm(steps, desc="random actions", unit="row"),
+            progress=bar("random actions", "row"),
         ).save(kept)
     return Trajectories.load(kept)
+
+
+def record_actions(
+    maze: Maze,
+    *,
+    steps: int,
+    seed: int,
+    physics: Physics = "mujoco",
+    coverage: float = 1.0,
+    progress: Progress = iter,
+) -> Trajectories:
+    """Random actions, each held for one unit, in episodes from random starts."""
+    return collect_actions(
+        maze,
+        PointMaze(maze, physics=physics).physics(),
+        steps=steps,
+        seed=seed,
+        episodes=max(1, steps // STEPS_PER_EPISODE),
+        hold=STEPS_PER_UNIT,
+        coverage=coverage,
+        progress=progress,
+    )

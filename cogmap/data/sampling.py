@@ -50,22 +50,15 @@ class Episodes:
                 "collect a longer walk or lower --tau-max."
             )
 
-    def pairs(self, tau: Tensor, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Rows (t, t + tau), uniform over all such pairs that lie inside one episode. (count,) x 2
+    def pairs(self, tau: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows (t, t + tau), uniform over all such pairs that lie inside one episode. (N,) x 2
 
-        Episodes shorter than tau have no such pair and are never drawn.
+        `u` (N,) are uniform float64 numbers in [0, 1). Episodes shorter than tau have no such pair
+        and are never drawn.
         """
         room = (self.lengths - tau).clamp(min=0)  # (E,) pairs in each episode
         ends = room.cumsum(0)
-        u = torch.rand(count, generator=generator, device=room.device, dtype=torch.float64)
         place = (u * ends[-1]).long()  # which of all pairs
         episode = torch.searchsorted(ends, place, right=True)
         row = self.starts[episode] + place - (ends[episode] - room[episode])
         return row, row + tau
-
-
-def pair_counts(source: Tensor, target: Tensor, states: int) -> Tensor:
-    """How often each (source, target) of a table occurs in a batch. (B,), (B,) -> (S, S)"""
-    counts = torch.zeros(states * states, device=source.device)
-    ones = torch.ones_like(source, dtype=counts.dtype)
-    return counts.scatter_add_(0, source * states + target, ones).view(states, states)

@@ -11,7 +11,7 @@ from cogmap.errors import CogmapError
 class DynamicsTraining:
     """How to learn the local dynamics."""
 
-    steps: int = 2000
+    steps: int = 4000
     """Updates."""
     batch: int = 1024
     """Transitions in each update."""
@@ -19,7 +19,7 @@ class DynamicsTraining:
     """Units in each hidden layer."""
     cycles: float = 2.0
     """Typical periods of the Fourier features across half the data's width."""
-    learning_rate: float = 2e-3
+    learning_rate: float = 4e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-5
     """AdamW's."""

@@ -59,8 +59,9 @@ def train_dynamics(
     generator = torch.Generator(place).manual_seed(seed)
     one = torch.ones((), dtype=torch.long, device=place)
 
-    def loss() -> tuple[Tensor, dict[str, Tensor]]:
-        here, there = episodes.pairs(one, settings.batch, generator)  # 3
+    def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        u = torch.rand(settings.batch, generator=generator, device=place, dtype=torch.float64)
+        here, there = episodes.pairs(one, u)  # 3
         value = squared_error(model(states[here], actions[here]), states[there])
         # The optimiser sees errors in units of the typical move; Eq. 6 itself is reported.
         return value / reach.square().mean(), {"squared_error": value.detach()}  # 4

@@ -64,7 +64,8 @@ class MujocoPhysics:
 
         self._mujoco = mujoco
         self._model = mujoco.MjModel.from_xml_string(xml)
-        self._threads = threads or os.cpu_count() or 1
+        # OMP_NUM_THREADS is how a user, or a grid of processes, says how many cores are ours.
+        self._threads = threads or int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(self._threads)  # MuJoCo lets go of the GIL while it steps
         self._data: list = []
 

@@ -25,6 +25,7 @@ from cogmap.evaluation.rollout import (
     run_episodes,
 )
 from cogmap.evaluation.tasks import Task
+from cogmap.planning.objective import Rule
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def evaluate(
     agent: Agent,
     *,
     tasks: str | None = None,
-    planner: str = "log",
+    planner: str | Rule = "log",
     world: PointMaze | None = None,
     episodes: int | None = None,
     budget: int | None = None,
@@ -178,7 +179,12 @@ def evaluate(
         "score": score,
     }
     return run(
-        world, task_set, PlannerPolicy(chosen), name=planner, settings=settings, report=report
+        world,
+        task_set,
+        PlannerPolicy(chosen),
+        name=chosen.rule.name,
+        settings=settings,
+        report=report,
     )
 
 

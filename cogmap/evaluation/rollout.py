@@ -53,34 +53,30 @@ class Episode:
 class PlannerPolicy:
     """The method: one unit of the planner's choice, then look again.
 
-    Where the rule says so, a candidate that was just tried and did not move the agent is set aside
-    until the agent moves: the local model was wrong there, and a planner without memory would try
-    it for ever.
+    Where the rule says so, a candidate that was tried from here before in this episode is set
+    aside: the agent did not move, or it came back, so the models are wrong here, and a planner
+    without memory would go round for ever.
     """
 
     hold = STEPS_PER_UNIT
 
     def __init__(self, planner: Planner) -> None:
         self.planner = planner
-        self._last: dict[int, tuple[np.ndarray, int]] = {}  # episode -> position, candidate tried
-        self._barred: dict[int, set[int]] = {}
+        self._places: dict[int, list[np.ndarray]] = {}  # episode -> where it decided
+        self._tried: dict[int, list[int]] = {}  # and which candidate it took there
 
     def act(
         self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         exclude = np.zeros((len(positions), len(self.planner.candidates.actions)), dtype=bool)
-        for row, e in enumerate(episodes if self.planner.rule.set_aside else ()):
-            if e not in self._last:
-                continue
-            before, tried = self._last[e]
-            if self.planner.stalled(before[None], positions[row][None])[0]:
-                self._barred.setdefault(e, set()).add(tried)
-            else:
-                self._barred.pop(e, None)
-            exclude[row, list(self._barred.get(e, ()))] = True
+        for row, e in enumerate(episodes):
+            if e in self._places and self.planner.rule.memory:
+                back = self.planner.returned(np.array(self._places[e]), positions[row])
+                exclude[row, np.array(self._tried[e])[back]] = True
         decisions = self.planner.decide_many(positions, goals, exclude=exclude)
         for e, position, decision in zip(episodes, positions, decisions, strict=True):
-            self._last[e] = (position.copy(), decision.candidate)
+            self._places.setdefault(e, []).append(position.copy())
+            self._tried.setdefault(e, []).append(decision.candidate)
         return np.stack([decision.action for decision in decisions]), decisions
 
 

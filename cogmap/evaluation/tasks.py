@@ -72,7 +72,11 @@ def draw_pairs(maze: Maze, *, count: int, seed: int) -> list[Task]:
     rng = np.random.default_rng(seed)
     lattice = maze.lattice
     low, high = maze.bounds
-    farthest = max(moves_to(lattice.successors, state).max() for state in range(len(lattice)))
+    farthest = 0
+    for state in range(len(lattice)):
+        farthest = max(farthest, int(moves_to(lattice.successors, state).max()))
+        if farthest >= 1.5 * MIN_MOVES:
+            break  # far enough: a large maze need not be searched whole
     least = MIN_MOVES if farthest >= 1.5 * MIN_MOVES else farthest // 2
     pairs: list[Task] = []
     while len(pairs) < count:

@@ -16,7 +16,7 @@ from torch import Tensor
 from cogmap.errors import CogmapError
 
 GAMMA = 0.99  # discount of the geometric weights (App. B.6)
-LOG_FLOOR = -6.0  # scores below this say "far" and no more (docs/differences.md)
+LOG_FLOOR = -10.0  # scores below this say "far" and no more (docs/differences.md)
 NODES_PER_OCTAVE = 16
 
 
@@ -118,6 +118,7 @@ def horizon_weights(delta: Tensor, weights: Tensor, beta: float) -> Tensor:
 
 PAPER_RADII = (1,)  # App. D: one-step candidates
 OUR_RADII = (1, 2, 3, 4, 6)  # far points carry the signal, near ones the landing
+MEMORY = 0.5  # of a move: an agent this near to where it was has come back
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class Rule:
     floor: float | None = None  # None: progress in exp(G); a number: progress in G above it
     zero_weight: float = 0.0  # weight of the known horizon-zero term, 1 / p0 at the goal
     radii: tuple[int, ...] = PAPER_RADII  # units along a candidate at which it is judged
-    set_aside: bool = False  # whether a candidate that failed to move the agent is set aside
+    memory: float = 0.0  # moves around a place where what was tried there is not tried again
 
     def arrival_value(self, goal_share: float) -> float:
         """What the horizon-zero term adds to a candidate that ends at the goal (Eq. 27)."""
@@ -157,12 +158,12 @@ def rule(
     if planner == "log":
         octaves = Horizons.octaves(tau_max)
         zero = 1.0 / len(octaves.taus)  # horizon zero counts as one octave more
-        return Rule("log", octaves, math.inf, log_floor, zero, radii=OUR_RADII, set_aside=True)
+        return Rule("log", octaves, math.inf, log_floor, zero, radii=OUR_RADII, memory=MEMORY)
     if planner == "geometric":
         horizons, zero = geometric(tau_max, gamma)
         horizons = horizons if every_horizon else horizons.quadrature()
         return Rule(
-            "geometric", horizons, math.inf, zero_weight=zero, radii=OUR_RADII, set_aside=True
+            "geometric", horizons, math.inf, zero_weight=zero, radii=OUR_RADII, memory=MEMORY
         )
     beta = {"gp": 0.0, "pap": math.inf}.get(planner, math.nan)
     if planner.startswith("beta="):

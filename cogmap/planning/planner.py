@@ -16,8 +16,6 @@ from cogmap.errors import CogmapError
 from cogmap.planning.candidates import Candidates
 from cogmap.planning.objective import Rule, log_progress, objective, progress
 
-STALL = 0.1  # share of a typical move below which an action counts as blocked
-
 
 class Scorer(Protocol):
     """G towards goals at fixed horizons: learned (LearnedScorer) or exact (ExactScorer)."""
@@ -132,10 +130,10 @@ class Planner:
             for e in range(episodes)
         ]
 
-    def stalled(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Whether an executed unit failed to move the agent. (E, d), (E, d) -> (E,) bool"""
-        reach = float(self.dynamics.reach.norm()) * self.candidates.steps_per_unit
-        return np.linalg.norm(after - before, axis=1) < STALL * reach
+    def returned(self, places: np.ndarray, here: np.ndarray) -> np.ndarray:
+        """Whether the agent is back at each of these places, by the rule. (N, d), (d,) -> (N,)"""
+        unit = float(self.dynamics.reach.norm()) * self.candidates.steps_per_unit
+        return np.linalg.norm(places - here, axis=-1) < self.rule.memory * unit
 
     def _argument(self, gain: Tensor, score: Tensor) -> Tensor:
         """Which horizon spoke for the choice. (E, T), (E, T) -> (E,)

@@ -175,7 +175,8 @@ def literal_training(
 
     def update() -> None:
         tau = law(torch.rand((), generator=chance), settings.tau_max)
-        begin, end = episodes.pairs(tau.to(device), settings.batch, generator)
+        u = torch.rand(settings.batch, generator=generator, device=device, dtype=torch.float64)
+        begin, end = episodes.pairs(tau.to(device), u)
         literal.train_temporal(model, optimiser, observations[begin], observations[end], int(tau))
 
     peak_memory(device)

@@ -3,16 +3,17 @@
 Where observations repeat, pairs are counted on the table of distinct ones, and each of those is
 encoded once an update. Elsewhere the rows of a batch are encoded as they come.
 
-Long horizons are composed from two halves, after Chapman and Kolmogorov:
+Long horizons are composed of two parts, after Chapman and Kolmogorov:
 
     p(y | x, s + t) = sum_z p(z | x, s) p(y | z, t)
 
-The first half is recorded pairs (x, z); the second is the model's own p(y | z, t). A walk holds
-few independent pairs a thousand steps apart but many half as far, and so on down: the estimate's
-variance falls by as much as the walk forgets in t steps. It takes observations to be states, so
-that what follows z does not depend on x (docs/differences.md).
+The first part is recorded pairs (x, z); the second is the model's own p(y | z, t). A walk holds
+few independent pairs a thousand steps apart but many that are a few dozen apart, so the recorded
+part is short. It takes observations to be states, so that what follows z does not depend on x; and
+with one encoder for both sides it takes the walk to be reversible, so that its pairs can be read
+both ways (docs/differences.md).
 
-Shape letters: T horizons, B sources, C targets, S distinct observations.
+Shape letters: T horizons, B sources, C targets, S distinct observations, N pairs.
 """
 
 from __future__ import annotations
@@ -23,68 +24,110 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cogmap.data.sampling import Episodes, pair_counts
+from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
+from cogmap.temporal.losses import Batch
 from cogmap.temporal.model import TemporalModel
 
-TABLE_LIMIT = 2048  # distinct observations up to which a whole table is scored in each update
+TABLE_LIMIT = 4096  # distinct observations up to which a whole table is scored in each update
+SOURCES = 512  # of them that are the sources of an update
 COMPOSE_FROM = 64  # shorter horizons have pairs enough of their own
+FIRST_PART = (8, 256)  # lags that the recorded part of a composed horizon is drawn from
 
 
 class Batches(Protocol):
     def draw(
-        self, model: TemporalModel, taus: Tensor, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
-        """Raw scores and counts of positive pairs at each horizon. (T,) -> (T, B, C) x 2"""
+        self, model: TemporalModel, taus: Tensor, generator: torch.Generator, *, share: slice
+    ) -> Batch:
+        """Scores and positive pairs at each horizon of `share`. (T,) -> (T', B, C)
+
+        What is drawn for a horizon does not depend on the share, so that processes that divide
+        an update's horizons between them see what one process would.
+        """
 
 
-def first_lag(taus: Tensor, *, compose: bool) -> Tensor:
-    """The lag to record pairs at: half of a composed horizon, all of any other. (T,) -> (T,)"""
-    return torch.where(taus >= COMPOSE_FROM, taus // 2, taus) if compose else taus
+def recorded_part(taus: Tensor, u: Tensor) -> Tensor:
+    """The lag to record pairs at. (T,), (T,) uniform in [0, 1) -> (T,)
+
+    All of a short horizon; of a composed one a lag from FIRST_PART, log-uniform, at most half.
+    """
+    least, most = FIRST_PART
+    top = (taus // 2).clamp(least, most)
+    lag = (least * (top / least) ** u).long()
+    return torch.where(taus >= COMPOSE_FROM, lag, taus)
 
 
 @torch.no_grad()
 def onward(
-    model: TemporalModel, middle: Tensor, targets: Tensor, taus: Tensor, log_share: Tensor
+    model: TemporalModel, middle: Tensor, targets: Tensor, rest: Tensor, log_share: Tensor
 ) -> Tensor:
     """p(y | z, t) of the model over the targets, t the rest of each horizon. -> (T, B, C)
 
-    Horizons that are not composed end at the middle: theirs is the identity.
+    Where nothing is left of a horizon it ends at the middle, and the entry means nothing.
     """
-    rest = (taus - first_lag(taus, compose=True)).clamp(min=1)
-    share = torch.softmax(model.raw_pair_score(middle, targets, rest) + log_share, dim=-1)
-    identity = torch.eye(len(middle), device=middle.device)
-    return torch.where((taus >= COMPOSE_FROM)[:, None, None], share, identity)
+    return torch.softmax(
+        model.raw_pair_score(middle, targets, rest.clamp(min=1)) + log_share, dim=-1
+    )
 
 
 class TableBatches:
     """Pairs counted on a table of distinct observations."""
 
     def __init__(
-        self, data: Trajectories, episodes: Episodes, *, pairs: int, compose: bool
+        self, data: Trajectories, episodes: Episodes, *, pairs: int, compose: bool, both_ways: bool
     ) -> None:
         device = episodes.starts.device
         self._episodes, self._pairs = episodes, pairs
-        self._compose, self._spread = compose, data.spread
-        self._table = torch.as_tensor(np.array(data.table), dtype=torch.float32, device=device)
-        self._index = torch.as_tensor(np.array(data.index), dtype=torch.long, device=device)
-        share = torch.bincount(self._index, minlength=len(self._table)) / len(self._index)
-        self._log_share = share.clamp(min=1e-12).log()
+        self._compose, self._both_ways, self._spread = compose, both_ways, data.spread
+        # Observations that were never made are left out: nothing is known of them.
+        seen, index, counts = np.unique(
+            np.asarray(data.index), return_inverse=True, return_counts=True
+        )
+        rows = data.distinct()[0][seen]
+        self._table = torch.as_tensor(rows, dtype=torch.float32, device=device)
+        self._index = torch.as_tensor(index, dtype=torch.long, device=device)
+        share = torch.as_tensor(counts / len(index), dtype=torch.float32, device=device)
+        self._log_share = share.log()
+        self._sources = min(SOURCES, len(self._table))
+        # Targets need few digits, and a GPU multiplies short numbers many times faster.
+        self._short = torch.bfloat16 if device.type == "cuda" else torch.float32
 
     def draw(
-        self, model: TemporalModel, taus: Tensor, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
-        table, index = self._table, self._index
-        counts = []
-        for lag in first_lag(taus, compose=self._compose).unbind():
-            source, target = self._episodes.pairs(lag, self._pairs, generator)
-            counts.append(pair_counts(index[source], index[target], len(table)))
-        positives = torch.stack(counts)  # (T, S, S)
+        self, model: TemporalModel, taus: Tensor, generator: torch.Generator, *, share: slice
+    ) -> Batch:
+        table, device = self._table, self._table.device
+
+        def uniform(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.rand(*shape, generator=generator, device=device, dtype=dtype)
+
+        part, sources = uniform(len(taus)), uniform(len(table)).argsort()[: self._sources]
+        around = uniform(*table.shape) * 2 - 1
+        places = uniform(len(taus), self._pairs, dtype=torch.float64)[share]
+        lags = (recorded_part(taus, part) if self._compose else taus)[share]
+        taus = taus[share]
+        counts = torch.stack([self._count(*each, sources) for each in zip(lags, places)])
+        composed = lags < taus  # (T',)
         if self._compose:
-            positives = positives @ onward(model, table, table, taus, self._log_share)
-        around = torch.rand(table.shape, generator=generator, device=table.device) * 2 - 1
+            kernel = onward(model, table, table, taus - lags, self._log_share)
+            product = counts.to(self._short) @ kernel.to(self._short)
+            counts = torch.where(composed[:, None, None], product.float(), counts)
         seen = table + self._spread * around
-        return model.raw_pair_score(seen, seen, taus), positives
+        scores = model.raw_pair_score(seen, seen, taus, rows=sources)
+        return Batch(scores, counts, self._log_share, composed)
+
+    def _count(self, lag: Tensor, places: Tensor, sources: Tensor) -> Tensor:
+        """How often each target follows each of some sources. (), (N,), (B,) -> (B, S)"""
+        states = len(self._table)
+        begin, end = self._episodes.pairs(lag, places)
+        source, target = self._index[begin], self._index[end]
+        if self._both_ways:
+            source, target = torch.cat([source, target]), torch.cat([target, source])
+        row = torch.full((states,), len(sources), device=places.device)  # others: one row more
+        row[sources] = torch.arange(len(sources), device=places.device)
+        counts = torch.zeros((len(sources) + 1) * states, device=places.device)
+        ones = torch.ones(len(source), device=places.device)
+        counts.scatter_add_(0, row[source] * states + target, ones)
+        return counts.view(-1, states)[:-1]
 
 
 class RowBatches:
@@ -107,26 +150,31 @@ class RowBatches:
         return torch.as_tensor(self._data.rows(rows.numpy()), dtype=torch.float32)
 
     def draw(
-        self, model: TemporalModel, taus: Tensor, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
+        self, model: TemporalModel, taus: Tensor, generator: torch.Generator, *, share: slice
+    ) -> Batch:
+        part = torch.rand(len(taus), generator=generator, device=self._device)
+        places = torch.rand(
+            len(taus), self._batch, generator=generator, device=self._device, dtype=torch.float64
+        )
+        even = torch.zeros((), device=self._device)  # targets are drawn as p0 is
         scores, counts = [], []
-        for tau in taus[:, None].unbind():  # (1,) each
-            begin, end = self._episodes.pairs(tau, self._batch, generator)
-            target = self._observe(end)
+        for tau, u, place in zip(taus[share, None], part[share, None], places[share]):
+            begin, end = self._episodes.pairs(tau, place)
+            target, positive = self._observe(end), self._identity[None]
             if self._compose:
-                middle = self._observe(begin + first_lag(tau, compose=True))
-                even = torch.zeros((), device=self._device)  # targets are drawn as p0 is
-                counts.append(onward(model, middle, target, tau, even))
-            else:
-                counts.append(self._identity[None])
+                lag = recorded_part(tau, u)
+                kernel = onward(model, self._observe(begin + lag), target, tau - lag, even)
+                positive = torch.where((lag < tau)[:, None, None], kernel, positive)
             scores.append(model.raw_pair_score(self._observe(begin), target, tau))
-        return torch.cat(scores), torch.cat(counts)
+            counts.append(positive)
+        return Batch(torch.cat(scores), torch.cat(counts))
 
 
 def batches_for(
-    data: Trajectories, episodes: Episodes, *, pairs: int, batch: int, compose: bool
+    data: Trajectories, episodes: Episodes, *, pairs: int, batch: int, compose: bool, tied: bool
 ) -> Batches:
     """On the table where there is a small one, else on rows."""
     if data.table is not None and len(data.table) <= TABLE_LIMIT:
-        return TableBatches(data, episodes, pairs=pairs, compose=compose)
+        both_ways = compose and tied
+        return TableBatches(data, episodes, pairs=pairs, compose=compose, both_ways=both_ways)
     return RowBatches(data, episodes, batch=batch, compose=compose)

@@ -1,35 +1,55 @@
 """Contrasts that learn the temporal log-density ratio (Sec. 2.3), with one signature.
 
-A loss takes raw scores (..., B, C) and the counts of positive pairs among them (..., B, C), and
-returns the mean over pairs and named statistics. A plain batch of B pairs has the identity as its
-counts. Where observations repeat, a batch of any size has its counts on the table of distinct
-ones: the same loss for the price of encoding each distinct observation once.
+A loss takes a Batch and how much of the training is done, 0 to 1, and returns the mean over pairs
+and named statistics. A plain batch of B pairs
+has the identity as its counts. Where observations repeat, a batch of any size has its counts on
+the table of distinct ones: the same loss for the price of encoding each distinct one once.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+AGREEMENT_WEIGHT = 0.3  # of the agreement in log scale beside the contrast, once half is done
+AGREEMENT_FLOOR = -12.0  # scores below this say "far" and no more
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Raw scores of sources against targets, and how often each target followed each source."""
+
+    scores: Tensor  # (T, B, C) beta0 <h, g> + beta1
+    counts: Tensor  # (T, B, C) positive pairs; where composed, expected ones
+    log_share: Tensor | None = None  # (C,) log p0 of the targets; None: as the counts have them
+    composed: Tensor | None = None  # (T,) bool: horizons whose counts are expected ones
+
 
 class Loss(Protocol):
-    def __call__(self, scores: Tensor, counts: Tensor) -> tuple[Tensor, dict[str, Tensor]]: ...
+    def __call__(self, batch: Batch, done: Tensor | float) -> tuple[Tensor, dict[str, Tensor]]: ...
 
 
 def nce(
-    scores: Tensor, counts: Tensor, *, negatives: float | None = None
+    batch: Batch, done: Tensor | float = 1.0, *, negatives: float | None = None
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Eq. 5: the paper's binary contrast, sigma(G - log N) against N negatives a source.
 
-    Negatives are the other pairs' targets; N is their number unless `negatives` says otherwise
-    (then each counts N / their number).
+    Negatives are the other pairs' targets, or as many spread as p0 where the batch knows it: the
+    targets of some sources are not. N is their number unless `negatives` says otherwise (then each
+    counts N / their number).
     """
-    pairs = counts.sum((-2, -1), keepdim=True)  # (..., 1, 1)
-    others = counts.sum(-1, keepdim=True) * counts.sum(-2, keepdim=True) - counts  # (..., B, C)
+    scores, counts = batch.scores, batch.counts
+    pairs = counts.sum((-2, -1), keepdim=True)  # (T, 1, 1)
+    sources = counts.sum(-1, keepdim=True)  # (T, B, 1)
+    if batch.log_share is None:
+        others = sources * counts.sum(-2, keepdim=True) - counts  # (T, B, C)
+    else:
+        others = sources * (pairs - 1) * batch.log_share.exp()
     if negatives is None:
         logits, weight = scores - (pairs - 1).log(), others
     else:
@@ -42,18 +62,43 @@ def nce(
     }
 
 
-def softmax(scores: Tensor, counts: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-    """Picks each source's target out of the batch's targets (InfoNCE).
+def softmax(batch: Batch, done: Tensor | float = 1.0) -> tuple[Tensor, dict[str, Tensor]]:
+    """Picks each source's target out of all targets (InfoNCE), and agrees with composed horizons.
+
+    The agreement's weight rises over the first half of the training: a young model's composed
+    horizons say that everything is equally likely, and agreeing with that would make it so.
 
     It leaves a free offset at every source, so scores must be normalised over a bank before they
     are compared between sources (Eq. 12); TemporalModel does so when `normalised`.
     """
-    pairs = counts.sum((-2, -1))
-    sources, targets = counts.sum(-1), counts.sum(-2)  # (..., B), (..., C)
-    share = torch.where(targets > 0, targets / pairs[..., None], 0.0)
-    log_share = torch.where(targets > 0, share.clamp(min=1e-30).log(), -torch.inf)
-    log_partition = torch.logsumexp(scores + log_share[..., None, :], dim=-1)  # (..., B)
-    agree = (counts * scores).sum((-2, -1)) / pairs
-    apart = (sources * log_partition).sum(-1) / pairs
-    # Mutual information is at least -loss: the mean log-ratio of the positives.
-    return (apart - agree).mean(), {"information": (agree - apart).mean().detach()}
+    pairs = batch.counts.sum((-2, -1))
+    log_share = batch.log_share
+    if log_share is None:
+        targets = batch.counts.sum(-2)  # (T, C)
+        share = (targets / pairs[:, None]).clamp(min=1e-30)
+        log_share = torch.where(targets > 0, share.log(), -torch.inf)[:, None]
+    score = batch.scores - torch.logsumexp(batch.scores + log_share, dim=-1, keepdim=True)
+    # Mutual information is at least -contrast: the mean log-ratio of the positives.
+    contrast = -((batch.counts * score).sum((-2, -1)) / pairs).mean()
+    statistics = {"information": -contrast.detach()}
+    if batch.composed is None:
+        return contrast, statistics
+    agreement = log_agreement(score, batch.counts, log_share, batch.composed)
+    statistics["agreement"] = agreement.detach()
+    weight = AGREEMENT_WEIGHT * torch.as_tensor(done).mul(2).clamp(max=1)
+    return contrast + weight * agreement, statistics
+
+
+def log_agreement(score: Tensor, counts: Tensor, log_share: Tensor, composed: Tensor) -> Tensor:
+    """How far G lies from the log of its composed counterpart, over every source and target.
+
+    The contrast weighs a target by its probability, so it does not care for goals that are far:
+    e^-8 is as good as e^-10. A planner does: it lives on their differences. Huber's loss, above a
+    floor, zero for horizons that are not composed. (T, B, C) x 2, (C,), (T,) -> ()
+    """
+    total = counts.sum(-1, keepdim=True)  # (T, B, 1)
+    kernel = (counts / total.clamp(min=1e-9)).clamp(min=1e-30)
+    target = (kernel.log() - log_share).clamp(min=AGREEMENT_FLOOR)
+    error = F.smooth_l1_loss(score.clamp(min=AGREEMENT_FLOOR), target, reduction="none")
+    error = torch.where(total > 0, error, 0.0).mean((-2, -1))  # (T,)
+    return (error * composed).mean()

@@ -89,10 +89,13 @@ class TemporalModel(nn.Module):
         log_beta0, beta1 = self.betas(horizon).unbind(-1)
         return log_beta0.exp(), beta1
 
-    def raw_pair_score(self, sources: Tensor, targets: Tensor, taus: Tensor) -> Tensor:
+    def raw_pair_score(
+        self, sources: Tensor, targets: Tensor, taus: Tensor, *, rows: Tensor | None = None
+    ) -> Tensor:
         """beta0 <h, g> + beta1 for every pair: what training contrasts. -> (T, B, C)
 
-        Tied encoders that are given one tensor for both sides encode it once.
+        `rows` keeps some of the sources. Tied encoders that are given one tensor for both sides
+        encode it once.
         """
         horizon = self.horizon(taus)
         beta0, beta1 = self.beta(horizon)
@@ -101,8 +104,10 @@ class TemporalModel(nn.Module):
             g = h
         else:
             g = self.target_head(self.target_trunk(targets), horizon)  # (C, T, D)
-        alignment = torch.einsum("btd,ctd->tbc", h, g)
-        return beta0[:, None, None] * alignment + beta1[:, None, None]
+        if rows is not None:
+            h = h[rows]
+        scaled = h.transpose(0, 1) * beta0[:, None, None]  # (T, B, D): cheaper than scaling scores
+        return torch.baddbmm(beta1[:, None, None], scaled, g.permute(1, 2, 0))
 
     def pair_score(self, sources: Tensor, targets: Tensor, tau: int) -> Tensor:
         """G between every source and every target at one horizon (Eq. 3). -> (B, C)"""

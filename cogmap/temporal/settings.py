@@ -19,7 +19,7 @@ class TemporalTraining:
     loss: Literal["softmax", "nce"] = "softmax"
     """softmax: pick the target out of the batch; nce: the paper's binary contrast (Eq. 5)."""
     compose: bool = True
-    """Compose long horizons from two halves (softmax only; see docs/differences.md)."""
+    """Compose long horizons from short recorded lags (softmax only; see docs/differences.md)."""
     negatives: float | None = None
     """N of the nce loss; by default the number of other pairs in the batch, as in the paper."""
     tau_max: int = 8192
@@ -39,7 +39,7 @@ class TemporalTraining:
     cycles: float = 0.3
     """Typical periods of the Fourier features across half the data's width."""
     tied: bool = True
-    """One encoder for sources and targets."""
+    """One encoder for sources and targets: right where the walk is as likely backwards."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4

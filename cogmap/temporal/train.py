@@ -4,6 +4,11 @@
 
 runs on a bare host (numpy, torch, safetensors); config.json holds {"data": DIR, "out": DIR} and
 any field of TemporalTraining.
+
+    torchrun --nproc-per-node=2 -m cogmap.temporal.train config.json
+
+trains one model with several processes. They divide the horizons of each update between them: a
+horizon's sources, targets and negatives stay whole, so the loss is that of one process.
 """
 
 from __future__ import annotations
@@ -83,14 +88,15 @@ def train_temporal(
         pairs=settings.pairs,
         batch=settings.batch,
         compose=settings.compose and settings.loss == "softmax",
+        tied=settings.tied,
     )
+    share = devices.place().share(settings.lags, "lags")
 
-    def loss() -> tuple[Tensor, dict[str, Tensor]]:
+    def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.lags, generator=generator, device=device)
         parts = torch.arange(settings.lags, device=device)  # one horizon in each equal part
         taus = law((parts + u) / settings.lags, settings.tau_max)  # 3
-        scores, counts = batches.draw(model, taus, generator)  # 4, 5, 6
-        return contrast(scores, counts)  # 7
+        return contrast(batches.draw(model, taus, generator, share=share), done)  # 4, 5, 6, 7
 
     train(
         model,
@@ -120,12 +126,16 @@ def main(path: str) -> None:
         raise CogmapError(f'{path} must hold {{"data": DIR, "out": DIR}} and settings.')
     data, out = Trajectories.load(values.pop("data")), Path(values.pop("out"))
     settings = runs.settings_from(TemporalTraining, values, where=path)
-    runs.write_json(out / "training.json", dataclasses.asdict(settings))
-    train_temporal(data, settings, out)
+    with devices.together(settings.device):
+        devices.place().share(settings.lags, "lags")  # refused before anything is written
+        if devices.place().rank == 0:
+            runs.write_json(out / "training.json", dataclasses.asdict(settings))
+        train_temporal(data, settings, out)
 
 
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:2])
     except CogmapError as error:
-        sys.exit(f"cogmap: {error}")
+        sys.stderr.write(f"cogmap: {error}\n")  # one write: processes do not mix their lines
+        sys.exit(2)

@@ -1,0 +1,59 @@
+"""cogmap reproduce"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tqdm import tqdm
+
+from cogmap.cli import Reproduce
+from cogmap.errors import CogmapError
+from cogmap.report.studies import PAGES
+from cogmap.reproduce.grid import outstanding, read_cells, run_grid
+from cogmap.reproduce.page import replace_section
+from cogmap.reproduce.studies import STUDIES, Scale
+from cogmap.runs import check_writable
+
+
+def run(settings: Reproduce) -> None:
+    if settings.seeds < 1:
+        raise CogmapError(f"seeds={settings.seeds}; give at least 1.")
+    scale = Scale(seeds=settings.seeds, device=settings.device, runs=settings.runs.absolute())
+    results, page = settings.results, settings.page
+    if settings.quick:
+        small = settings.runs / "quick"
+        scale = dataclasses.replace(scale, runs=small.absolute()).shrunk()
+        results, page = small / "results", small / "results.md"
+    path = results / f"{settings.name}.jsonl"
+    for file in (path, page):
+        check_writable(file)
+    tasks = STUDIES[settings.name](scale)
+    missing = outstanding(tasks, read_cells(path))
+    known = sum(task.measures for task in tasks) - sum(task.measures for task in missing)
+    print(f"{settings.name}: {len(tasks)} measurements, {known} of them in {path}")
+    with tqdm(total=len(missing), unit="task", disable=not missing) as bar:
+
+        def report(name: str, done: int, of: int) -> None:
+            bar.set_description(name)
+            bar.update()
+
+        cells = run_grid(
+            tasks,
+            path,
+            command=command_of(settings),
+            engine=settings.engine,
+            workers=settings.workers,
+            report=report,
+        )
+    rows = [row for task in tasks for row in cells[task.name]]
+    section = PAGES[settings.name](rows, page.parent)
+    replace_section(page, settings.name, section)
+    print(f"{len(rows)} rows -> {path}; rendered -> {page}")
+
+
+def command_of(settings: Reproduce) -> str:
+    """What to type for the same rows."""
+    words = f"cogmap reproduce {settings.name}"
+    if settings.seeds != 3:
+        words += f" --seeds {settings.seeds}"
+    return words + (" --quick" if settings.quick else "")

@@ -1,0 +1,179 @@
+"""A grid of trainings and measurements: in order of need, in parallel, resumed where it stopped.
+
+A task runs once those it needs are done. What a measurement returns is appended to a file of
+results under the measurement's cell; a cell that is there already is not run again, nor is a
+training that only such cells need. Trainings keep their own checkpoints (cogmap/runs.py).
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import torch
+
+from cogmap import runs
+from cogmap.errors import CogmapError
+
+Engine = Literal["processes", "ray"]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One call. `call` is a function of a module, so that another process can find it."""
+
+    name: str  # of a training, or the cell of a measurement
+    call: Callable[..., list[Row] | None]
+    arguments: dict[str, Any] = field(default_factory=dict)
+    needs: tuple[Task, ...] = ()
+    measures: bool = False  # whether its rows go to the results
+
+
+class Executor(Protocol):
+    """Where tasks run."""
+
+    def submit(self, call: Callable[..., Any], /, **arguments: Any) -> Future: ...
+
+
+def hardware() -> str:
+    """What a row was measured on."""
+    name = f"{os.cpu_count()} CPU cores"
+    if torch.cuda.is_available():
+        name += f", {torch.cuda.get_device_name()}"
+    return name
+
+
+def timed(call: Callable[..., list[Row] | None], arguments: dict[str, Any]) -> list[Row]:
+    """Runs in the worker: the call's rows with what they cost and where."""
+    began = time.perf_counter()
+    rows = call(**arguments) or []
+    minutes = round((time.perf_counter() - began) / 60, 2)
+    return [{**row, "minutes": minutes, "hardware": hardware()} for row in rows]
+
+
+def read_cells(path: Path) -> dict[str, list[Row]]:
+    """Measured rows by cell. A last line cut off by a kill is dropped from the file."""
+    cells: dict[str, list[Row]] = {}
+    if not path.exists():
+        return cells
+    lines = path.read_text().splitlines()
+    whole = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            cells.setdefault(row["cell"], []).append(row)
+            whole.append(line)
+        except (ValueError, KeyError, TypeError):
+            if number < len(lines):
+                raise CogmapError(f"{path}, line {number} is no row of results; mend it.") from None
+    if len(whole) < len(lines):
+        text = "".join(line + "\n" for line in whole)
+        runs.replace_file(path, lambda temporary: temporary.write_text(text))
+    return cells
+
+
+def outstanding(tasks: Iterable[Task], cells: dict[str, list[Row]]) -> list[Task]:
+    """Measurements that are not in the results, and what they need, each once, needs first."""
+    found: dict[str, Task] = {}
+
+    def visit(task: Task) -> None:
+        if task.name not in found:
+            for need in task.needs:
+                visit(need)
+            found[task.name] = task
+
+    for task in tasks:
+        if task.name not in cells:
+            visit(task)
+    return list(found.values())
+
+
+def run_grid(
+    tasks: Sequence[Task],
+    path: Path,
+    *,
+    command: str,
+    engine: Engine = "processes",
+    workers: int = 1,
+    report: Callable[[str, int, int], None] = lambda name, done, of: None,
+) -> dict[str, list[Row]]:
+    """Runs what is missing from `path` and returns the rows of all tasks by cell."""
+    if workers < 1:
+        raise CogmapError(f"workers={workers}; give at least 1.")
+    waiting = outstanding(tasks, read_cells(path))
+    total, done = len(waiting), set[str]()
+    if waiting:
+        with executor(engine, workers) as pool:
+            running: dict[Future, Task] = {}
+            while waiting or running:
+                ready = [task for task in waiting if all(n.name in done for n in task.needs)]
+                for task in ready[: 2 * workers - len(running)]:  # a few ahead: none idles
+                    waiting.remove(task)
+                    future = pool.submit(timed, call=task.call, arguments=task.arguments)
+                    running[future] = task
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    task = running.pop(future)
+                    rows = future.result()
+                    for row in rows if task.measures else ():
+                        runs.append_line(path, {"cell": task.name, **row, "command": command})
+                    done.add(task.name)
+                    report(task.name, len(done), total)
+    cells = read_cells(path)
+    return {task.name: cells[task.name] for task in tasks if task.name in cells}
+
+
+@contextmanager
+def executor(engine: Engine, workers: int) -> Iterator[Executor]:
+    """Processes on this machine, or Ray: on its cluster where one runs, else on this machine.
+
+    On a cluster the runs folder must be one that all its machines share.
+    """
+    if engine == "ray":
+        yield from _ray(workers)
+        return
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    context = multiprocessing.get_context("spawn")  # a forked CUDA or OpenMP does not work
+    with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(threads,)) as pool:
+        try:
+            yield pool
+        except BaseException:  # Ctrl-C too: do not wait for minutes of work under way
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
+
+
+def _begin(threads: int) -> None:
+    """In a new worker: its share of the cores; Ctrl-C is the parent's to handle."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # the simulator's threads (envs/physics.py)
+    torch.set_num_threads(threads)
+
+
+def _ray(workers: int) -> Iterator[Executor]:
+    try:
+        import ray
+    except ImportError:
+        raise CogmapError("--engine ray needs Ray; pip install 'cogmap[ray]'.") from None
+    if not ray.is_initialized():
+        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
+    share = torch.cuda.device_count() / workers
+
+    class OnRay:
+        def submit(self, call: Callable[..., Any], /, **arguments: Any) -> Future:
+            remote = ray.remote(call).options(num_cpus=1, num_gpus=min(1.0, share))
+            return remote.remote(**arguments).future()
+
+    try:
+        yield OnRay()
+    finally:
+        ray.shutdown()

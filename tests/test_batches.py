@@ -1,0 +1,311 @@
+"""What a draw of pairs is, on a table and on rows (Alg. 1, lines 4-6)."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from torch import Tensor
+
+from cogmap.data.sampling import Episodes
+from cogmap.data.trajectories import Trajectories
+from cogmap.envs.maze import Maze
+from cogmap.explore.collect import collect_walk
+from cogmap.temporal import batches as module
+from cogmap.temporal.batches import (
+    COMPOSE_FROM,
+    FIRST_PART,
+    RowBatches,
+    TableBatches,
+    batches_for,
+    onward,
+    recorded_part,
+)
+from cogmap.temporal.losses import Batch, nce
+from cogmap.temporal.settings import TemporalTraining
+from cogmap.temporal.train import build_model
+from cogmap.theory.walk import ReversibleWalk
+
+CORRIDOR = Maze.from_text("########\n#......#\n########", name="corridor")  # slow to mix
+EXACT = ReversibleWalk.on(CORRIDOR.lattice.successors)
+ALL = slice(None)
+
+
+@pytest.fixture(scope="module")
+def walk() -> Trajectories:
+    return collect_walk(CORRIDOR, steps=20_000, seed=1)
+
+
+def as_rows(walk: Trajectories) -> Trajectories:
+    return Trajectories(
+        episode_starts=walk.episode_starts, observations=walk.rows(np.arange(len(walk)))
+    )
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def small_model(data: Trajectories):
+    return build_model(data, TemporalTraining(width=16, embedding=8)).requires_grad_(False)
+
+
+class Perfect:
+    """A model that knows the walk; it remembers which sources it was asked for last."""
+
+    def raw_pair_score(self, sources: Tensor, targets: Tensor, taus: Tensor, *, rows=None):
+        self.rows = rows
+        ratio = np.stack([EXACT.power(int(tau)) / EXACT.pi for tau in taus])
+        score = torch.as_tensor(np.maximum(ratio, 1e-30), dtype=torch.float32).log()
+        return score if rows is None else score[:, rows]
+
+
+def table_batches(data: Trajectories, **changes) -> TableBatches:
+    base = {"pairs": 4096, "compose": True, "both_ways": True}
+    return TableBatches(data, Episodes(data), **(base | changes))
+
+
+def row_batches(data: Trajectories, **changes) -> RowBatches:
+    return RowBatches(data, Episodes(data), **({"batch": 32, "compose": True} | changes))
+
+
+def in_order(counts: Tensor, rows: Tensor) -> Tensor:
+    """Counts with every state a source, sources in the order of the table. (T, S, S)"""
+    assert rows.sort().values.tolist() == list(range(counts.shape[-1]))
+    return counts[:, rows.argsort()]
+
+
+def recorded(data: Trajectories, lag: int) -> np.ndarray:
+    """How often each target follows each source in the whole of a walk. (S, S)"""
+    assert len(data.episode_starts) == 1
+    counts = np.zeros((len(data.table), len(data.table)))
+    np.add.at(counts, (data.index[:-lag], data.index[lag:]), 1.0)
+    return counts
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    tau=st.integers(COMPOSE_FROM, 100_000), u=st.floats(0, 1 - 2**-24, width=32, allow_nan=False)
+)
+def test_the_recorded_part_of_a_composed_horizon_is_short_and_at_most_half(tau, u):
+    lag = int(recorded_part(torch.tensor([tau]), torch.tensor([u], dtype=torch.float32)))
+    assert FIRST_PART == (8, 256)
+    assert 8 <= lag <= 256
+    assert lag <= tau / 2
+
+
+def test_the_recorded_part_of_a_horizon_below_64_is_all_of_it():
+    taus = torch.arange(1, COMPOSE_FROM)
+    for u in (0.0, 0.5, 1 - 2**-24):
+        assert torch.equal(recorded_part(taus, torch.full((len(taus),), u)), taus)
+    assert COMPOSE_FROM == 64
+    assert int(recorded_part(torch.tensor([64]), torch.zeros(1))) == 8
+
+
+@pytest.mark.parametrize(("tau", "octaves"), [(64, 2), (256, 4), (512, 5), (8192, 5)])
+def test_every_octave_of_the_recorded_part_is_equally_likely(tau, octaves):
+    u = (torch.arange(1 << 15) + 0.5) / (1 << 15)
+    lags = recorded_part(torch.full((len(u),), tau), u)
+    mass = torch.bincount((lags / 8).log2().floor().long(), minlength=octaves) / len(u)
+    assert torch.allclose(mass, torch.full((octaves,), 1 / octaves), atol=1e-3)
+
+
+@pytest.mark.parametrize("part", [8, 31, 64])
+def test_composed_targets_are_the_chapman_kolmogorov_product_of_a_perfect_model(walk, part):
+    """With the exact score as the model, any recorded part composes to the whole."""
+    tau = 2 * COMPOSE_FROM
+    table, share = torch.as_tensor(np.array(walk.table)), torch.as_tensor(EXACT.pi).float().log()
+    rest = onward(Perfect(), table, table, torch.tensor([tau - part]), share)
+    first = torch.as_tensor(EXACT.power(part)).float()
+    whole = torch.as_tensor(EXACT.power(tau)).float()
+    assert (whole / torch.as_tensor(EXACT.pi)).log().abs().max() > 0.5  # far from mixed
+    torch.testing.assert_close(first @ rest[0], whole, rtol=1e-4, atol=1e-7)
+
+
+def test_counts_are_drawn_in_proportion_to_the_recorded_pairs(walk):
+    model, batches = Perfect(), table_batches(walk, pairs=200_000, both_ways=False)
+    batch = batches.draw(model, torch.tensor([5, 40]), generator(), share=ALL)
+    for counts, lag in zip(in_order(batch.counts, model.rows).numpy(), (5, 40)):
+        all_pairs = recorded(walk, lag)
+        assert counts.sum() == 200_000
+        assert (counts[all_pairs == 0] == 0).all()
+        common = all_pairs > 20
+        share = all_pairs[common] / all_pairs[common].sum()
+        assert chisquare(counts[common], share * counts[common].sum()).pvalue > 0.01
+
+
+def test_counts_of_a_composed_horizon_are_the_recorded_part_times_the_kernel(walk, monkeypatch):
+    part, taus = 16, [80, 200]
+    monkeypatch.setattr(module, "FIRST_PART", (part, part))
+    model, batches = Perfect(), table_batches(walk, pairs=1_000_000)
+    batch = batches.draw(model, torch.tensor(taus), generator(), share=ALL)
+    assert batch.composed.tolist() == [True, True]
+    both = recorded(walk, part)
+    both = both + both.T
+    first = both / both.sum(1, keepdims=True)
+    share = batch.log_share.double().exp().numpy()
+    for counts, tau in zip(in_order(batch.counts, model.rows).double().numpy(), taus):
+        rest = EXACT.power(tau - part) / EXACT.pi * share
+        expected = first @ (rest / rest.sum(1, keepdims=True))
+        drawn = counts / counts.sum(1, keepdims=True)
+        assert counts.sum() == pytest.approx(2_000_000, rel=1e-4)
+        assert np.abs(drawn / expected - 1).max() < 0.05
+        assert np.abs(drawn - expected).sum(1).max() < 0.02
+        assert np.abs(expected / EXACT.pi - 1).max() > 0.5  # not yet mixed
+        off = np.abs(drawn - EXACT.power(tau)).sum(1).mean()
+        assert off < 0.15  # as noisy as one walk of 20,000 steps
+
+
+def test_horizons_that_are_not_composed_keep_the_pairs_as_they_were_recorded(walk):
+    taus = torch.tensor([1, 63, 64, 500])
+    drawn = [
+        table_batches(walk, compose=compose).draw(Perfect(), taus, generator(), share=ALL)
+        for compose in (True, False)
+    ]
+    assert drawn[0].composed.tolist() == [False, False, True, True]
+    assert drawn[1].composed.tolist() == [False] * 4
+    assert torch.equal(drawn[0].counts[:2], drawn[1].counts[:2])
+    assert torch.equal(drawn[1].counts, drawn[1].counts.round())
+
+
+def test_pairs_read_both_ways_are_the_pairs_and_their_reverse(walk):
+    model, taus = Perfect(), torch.tensor([1, 7, 50])
+    forward, both = (
+        in_order(
+            table_batches(walk, both_ways=both_ways)
+            .draw(model, taus, generator(), share=ALL)
+            .counts,
+            model.rows,
+        )
+        for both_ways in (False, True)
+    )
+    assert torch.equal(both, forward + forward.transpose(1, 2))
+    assert torch.equal(both, both.transpose(1, 2))
+    assert not torch.equal(forward, forward.transpose(1, 2))
+    assert (both.sum((1, 2)) == 2 * 4096).all()
+
+
+@pytest.mark.parametrize(
+    ("compose", "tied", "expected"), [(True, True, 2), (True, False, 1), (False, True, 1)]
+)
+def test_only_composed_pairs_of_one_encoder_are_read_both_ways(walk, compose, tied, expected):
+    batches = batches_for(walk, Episodes(walk), pairs=100, batch=10, compose=compose, tied=tied)
+    counts = batches.draw(Perfect(), torch.tensor([3]), generator(), share=ALL).counts
+    assert counts.sum() == expected * 100
+
+
+def test_some_sources_have_the_rows_that_they_have_among_all(walk, monkeypatch):
+    model, taus = small_model(walk), torch.tensor([3, 100])
+    whole = table_batches(walk).draw(model, taus, generator(), share=ALL)
+    monkeypatch.setattr(module, "SOURCES", 7)
+    some = table_batches(walk).draw(model, taus, generator(), share=ALL)
+    assert some.counts.shape == some.scores.shape == (2, 7, len(walk.table))
+    assert torch.equal(some.counts[0], whole.counts[0, :7])
+    torch.testing.assert_close(some.counts[1], whole.counts[1, :7])
+    torch.testing.assert_close(some.scores, whole.scores[:, :7])
+    assert torch.equal(some.log_share, whole.log_share)
+
+
+def test_every_state_is_a_source_in_its_turn(walk, monkeypatch):
+    monkeypatch.setattr(module, "SOURCES", 7)
+    model, batches, chance = Perfect(), table_batches(walk, pairs=10), generator()
+    seen = np.zeros(len(walk.table))
+    for _ in range(1000):
+        batches.draw(model, torch.tensor([3]), chance, share=ALL)
+        assert len(set(model.rows.tolist())) == 7
+        seen[model.rows] += 1
+    assert chisquare(seen).pvalue > 0.01
+
+
+def test_the_share_of_a_target_is_how_often_the_walk_was_there(walk):
+    batch = table_batches(walk).draw(Perfect(), torch.tensor([3]), generator(), share=ALL)
+    expected = np.bincount(walk.index, minlength=len(walk.table)) / len(walk)
+    assert np.allclose(batch.log_share.exp().numpy(), expected)
+
+
+def test_sources_and_targets_are_seen_within_the_spread_of_their_rows(walk):
+    class Watched(Perfect):
+        def raw_pair_score(self, sources, targets, taus, *, rows=None):
+            self.seen = sources
+            return super().raw_pair_score(sources, targets, taus, rows=rows)
+
+    model, batches = Watched(), table_batches(walk)
+    batches.draw(model, torch.tensor([3]), generator(), share=ALL)
+    away = (model.seen - torch.as_tensor(np.array(walk.table))).abs()
+    assert walk.spread > 0
+    assert 0.9 * walk.spread < away.max() <= walk.spread * 1.001
+
+
+KINDS = {"table": table_batches, "rows": lambda walk: row_batches(as_rows(walk))}
+both_kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+
+
+@both_kinds
+def test_shares_of_a_draw_together_are_the_draw(kind, walk):
+    model, batches, taus = small_model(walk), kind(walk), torch.tensor([9, 300])
+
+    def draw(share: slice) -> tuple[Batch, Tensor]:
+        chance = generator(3)
+        batch = batches.draw(model, taus, chance, share=share)
+        return batch, chance.get_state()
+
+    (first, after), (second, _), (whole, after_whole) = (
+        draw(share) for share in (slice(0, 1), slice(1, 2), slice(0, 2))
+    )
+    assert torch.equal(after, after_whole)  # so that the next draws are the same too
+    assert whole.scores.shape[0] == whole.counts.shape[0] == 2
+    torch.testing.assert_close(torch.cat([first.scores, second.scores]), whole.scores)
+    torch.testing.assert_close(torch.cat([first.counts, second.counts]), whole.counts)
+    if whole.composed is not None:
+        assert torch.equal(torch.cat([first.composed, second.composed]), whole.composed)
+        assert whole.composed.tolist() == [False, True]
+        assert torch.equal(first.log_share, whole.log_share)
+
+
+def test_a_composed_row_is_recorded_to_its_middle_and_the_models_kernel_from_there():
+    rows = np.arange(3000, dtype=np.float32)[:, None]  # an observation is its row's number
+    data = Trajectories(episode_starts=np.array([0, 2000]), observations=rows)
+    calls = []
+
+    class Watched:
+        def raw_pair_score(self, sources: Tensor, targets: Tensor, taus: Tensor) -> Tensor:
+            calls.append((sources, targets, int(taus)))
+            return -(sources - targets.T).abs()[None] / 100
+
+    tau = 300
+    batch = row_batches(data).draw(Watched(), torch.tensor([tau]), generator(), share=ALL)
+    (middle, end, rest), (begin, target, whole) = calls
+    assert whole == tau
+    assert torch.equal(target, begin + tau)
+    assert torch.equal(end, target)
+    assert torch.equal(middle, begin + (tau - rest))
+    assert 8 <= tau - rest <= tau / 2
+    kernel = torch.softmax(-(middle - end.T).abs() / 100, dim=1)
+    assert torch.equal(batch.counts[0], kernel)
+    assert not torch.allclose(kernel, torch.eye(32), atol=0.1)
+
+
+def test_a_row_that_is_not_composed_has_its_own_target_alone(walk):
+    model = small_model(walk)
+    for compose, taus in ((True, [1, 63]), (False, [63, 300])):
+        batches = row_batches(as_rows(walk), compose=compose)
+        batch = batches.draw(model, torch.tensor(taus), generator(), share=ALL)
+        assert torch.equal(batch.counts, torch.eye(32).expand(2, 32, 32))
+
+
+def test_table_and_row_batches_have_the_same_expected_loss(walk):
+    model = build_model(walk, TemporalTraining(width=32, embedding=8, loss="nce"))
+    still = Trajectories(
+        episode_starts=walk.episode_starts, table=walk.table, index=walk.index, spread=0.0
+    )
+    table = table_batches(still, pairs=256, compose=False, both_ways=False)
+    rows = row_batches(as_rows(walk), batch=256, compose=False)
+    taus, chance = torch.tensor([3]), generator()
+    means = []
+    with torch.no_grad():
+        for batches in (table, rows):
+            draws = [nce(batches.draw(model, taus, chance, share=ALL))[0] for _ in range(60)]
+            means.append(torch.stack(draws))
+    spread = (means[0].std() + means[1].std()) / np.sqrt(60)
+    assert abs(means[0].mean() - means[1].mean()) < 4 * spread

@@ -1,0 +1,171 @@
+"""A study runs from one command, is not run twice, goes on after a kill, and is rendered."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cogmap.cli import main
+from cogmap.errors import CogmapError
+from cogmap.reproduce.grid import Task, outstanding, read_cells, run_grid
+from cogmap.reproduce.page import replace_section
+from cogmap.reproduce.studies import STUDIES, Scale
+
+
+def note(folder, name):
+    """A training: leaves a file."""
+    with (folder / "trained").open("a") as file:
+        file.write(name + "\n")
+
+
+def count(folder, value):
+    """A measurement."""
+    with (folder / "measured").open("a") as file:
+        file.write(f"{value}\n")
+    return [{"value": value}]
+
+
+def fail():
+    raise CogmapError("no such thing")
+
+
+def grid(folder, values):
+    model = Task("model", note, {"folder": folder, "name": "model"})
+    return [
+        Task(f"cell{v}", count, {"folder": folder, "value": v}, (model,), measures=True)
+        for v in values
+    ]
+
+
+def lines(path):
+    return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.mark.parametrize("engine", ["processes", "ray"])
+def test_a_grid_runs_needs_first_and_nothing_twice(tmp_path, engine, monkeypatch):
+    if engine == "ray":
+        pytest.importorskip("ray")
+        monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # to find `note` and `count`
+    results, seen = tmp_path / "rows.jsonl", []
+    settings = {"command": "test", "engine": engine, "workers": 2}
+    cells = run_grid(
+        grid(tmp_path, [1, 2]), results, **settings, report=lambda n, d, t: seen.append((n, d, t))
+    )
+    assert {name: rows[0]["value"] for name, rows in cells.items()} == {"cell1": 1, "cell2": 2}
+    assert seen[0] == ("model", 1, 3) and seen[-1][1:] == (3, 3)
+    assert lines(tmp_path / "trained") == ["model"]
+    # One more cell: the training is there to be needed again, the measured cells are not.
+    run_grid(grid(tmp_path, [1, 2, 3]), results, **settings)
+    assert lines(tmp_path / "trained") == ["model", "model"]
+    assert sorted(lines(tmp_path / "measured")) == ["1", "2", "3"]
+    # Nothing is missing: nothing runs, the model included.
+    run_grid(grid(tmp_path, [3, 2, 1]), results, **settings)
+    assert lines(tmp_path / "trained") == ["model", "model"]
+    row = json.loads(lines(results)[0])
+    assert row["command"] == "test" and row["hardware"] and row["minutes"] >= 0
+
+
+def test_a_failing_task_says_why_and_keeps_what_was_measured(tmp_path):
+    results = tmp_path / "rows.jsonl"
+    tasks = [*grid(tmp_path, [1]), Task("broken", fail, measures=True)]
+    with pytest.raises(CogmapError, match="no such thing"):
+        run_grid(tasks, results, command="test", workers=1)
+    assert list(read_cells(results)) == ["cell1"]
+
+
+def test_a_row_cut_off_by_a_kill_is_measured_again(tmp_path):
+    results = tmp_path / "rows.jsonl"
+    results.write_text('{"cell": "cell1", "value": 1}\n{"cell": "cell2", "va')
+    assert list(read_cells(results)) == ["cell1"]
+    assert [task.name for task in outstanding(grid(tmp_path, [1, 2]), read_cells(results))] == [
+        "model",
+        "cell2",
+    ]
+    results.write_text('nonsense\n{"cell": "cell1"}\n')
+    with pytest.raises(CogmapError, match="line 1 is no row"):
+        read_cells(results)
+
+
+def test_every_study_names_each_of_its_cells_once():
+    for name, study in STUDIES.items():
+        tasks = study(Scale())
+        assert all(task.measures for task in tasks), name
+        assert len({task.name for task in tasks}) == len(tasks), name
+
+
+def test_models_of_one_name_have_one_recipe_in_all_studies():
+    recipes = {}
+    for study in STUDIES.values():
+        for task in study(Scale()):
+            for need in task.needs:
+                assert recipes.setdefault(need.name, need.arguments) == need.arguments
+
+
+def test_a_section_of_a_page_is_replaced_and_the_rest_kept(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Mine\n\n<!-- begin a -->\nold\n<!-- end a -->\n\nAfter.\n")
+    replace_section(page, "a", ["new"])
+    replace_section(page, "b", ["more"])
+    replace_section(page, "b", ["most"])
+    assert page.read_text() == (
+        "# Mine\n\n<!-- begin a -->\nnew\n<!-- end a -->\n\nAfter.\n\n"
+        "<!-- begin b -->\nmost\n<!-- end b -->\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Models that the quick studies share."""
+    return tmp_path_factory.mktemp("reproduce")
+
+
+@pytest.mark.parametrize("name", list(STUDIES))
+def test_every_study_runs_from_one_command(name, folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    command = ["reproduce", name, "--quick", "--seeds", "1", "--runs", str(folder)]
+    assert main(command) == 0
+    page = (folder / "quick" / "results.md").read_text()
+    assert f"<!-- begin {name} -->" in page and f"results/{name}.jsonl" in page
+    before = (folder / "quick" / "results" / f"{name}.jsonl").read_bytes()
+    assert main(command) == 0  # again: nothing to do
+    assert (folder / "quick" / "results" / f"{name}.jsonl").read_bytes() == before
+    for picture in {"horizons", "temperature", "theory"} & {name}:
+        assert (folder / "quick" / f"{picture}.png").stat().st_size > 10_000
+
+
+def test_wrong_settings_are_refused_in_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "data", "--quick", "--seeds", "0"]) == 2
+    assert main(["reproduce", "data", "--quick", "--workers", "0"]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert [line for line in errors if line.startswith("cogmap: ")] == [
+        "cogmap: seeds=0; give at least 1.",
+        "cogmap: workers=0; give at least 1.",
+    ]
+
+
+def test_ctrl_c_stops_a_study_at_once_and_it_goes_on_later(tmp_path):
+    """As a user would: interrupt it once something is measured, then run it again."""
+    command = [sys.executable, "-m", "cogmap", "reproduce", "probes", "--quick", "--runs", "."]
+    rows = tmp_path / "quick" / "results" / "probes.jsonl"
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    deadline = time.monotonic() + 120
+    while not lines(rows) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in errors
+    assert time.monotonic() - began < 20
+    measured = lines(rows)
+    assert measured
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=os.environ)
+    assert again.returncode == 0, again.stderr
+    assert lines(rows)[: len(measured)] == measured and len(lines(rows)) > len(measured)
