@@ -15,7 +15,7 @@ from cogmap.evaluation.rollout import PlannerPolicy, run_episodes
 from cogmap.evaluation.tasks import Task, draw_pairs
 from cogmap.planning.candidates import Candidates, directions
 from cogmap.planning.objective import Horizons, Rule, rule
-from cogmap.planning.planner import Planner
+from cogmap.planning.planner import Memory, Planner
 from cogmap.theory.scorer import ExactScorer
 from cogmap.theory.walk import ReversibleWalk
 
@@ -116,15 +116,42 @@ def test_a_goal_is_embedded_once():
     assert scorer.embedded == 2
 
 
-def test_excluded_candidates_are_not_chosen_unless_all_are():
-    planner = planner_with(Bowl())
+def remembering(scorer, **rest):
+    planner = planner_with(scorer, **rest)
+    planner.rule = replace(planner.rule, memory=0.1)
+    return planner
+
+
+def test_what_was_tried_at_a_place_waits_until_the_rest_was_tried_too():
+    planner, memory = remembering(Bowl()), Memory()
+    here, goal = np.zeros((1, 2)), np.array([[5.0, 0.0]])
+    order = []
+    for _ in range(17):  # nothing that is tried moves the agent
+        [decision] = planner.decide_many(here, goal, memories=[memory])
+        memory.add(here[0], decision)
+        order.append(decision.candidate)
+    assert order[0] == 0 and order[1] in (1, 15)
+    assert sorted(order[:16]) == list(range(16)) and order[16] == 0
+
+
+def test_a_place_that_was_seen_is_worth_less_each_time():
+    planner, memory = remembering(Bowl()), Memory()
     goal = np.array([[5.0, 0.0]])
-    exclude = np.zeros((1, 16), dtype=bool)
-    exclude[0, 0] = True
-    [decision] = planner.decide_many(np.zeros((1, 2)), goal, exclude=exclude)
-    assert decision.candidate in (1, 15)
-    [decision] = planner.decide_many(np.zeros((1, 2)), goal, exclude=np.ones((1, 16), dtype=bool))
-    assert decision.candidate == 0
+    [before] = planner.decide_many(np.zeros((1, 2)), goal, memories=[memory])
+    for _ in range(3):
+        memory.add(np.array([1.0, 0.0]), before)  # where candidate 0 leads
+    [after] = planner.decide_many(np.zeros((1, 2)), goal, memories=[memory])
+    assert after.values[0] == pytest.approx(before.values[0] - 0.3, abs=1e-6)
+    assert after.values[8] == pytest.approx(before.values[8])
+
+
+def test_a_rule_without_memory_does_the_same_again():
+    planner, memory = planner_with(Bowl()), Memory()
+    goal = np.array([[5.0, 0.0]])
+    for _ in range(3):
+        [decision] = planner.decide_many(np.zeros((1, 2)), goal, memories=[memory])
+        memory.add(np.zeros(2), decision)
+        assert decision.candidate == 0
 
 
 def test_scores_below_the_floor_do_not_count():
@@ -197,7 +224,7 @@ def test_planning_with_the_exact_score_reaches_every_goal(agent, world):
     tasks = draw_pairs(world.maze, count=8, seed=42)
     for name in ("gp", "log"):
         planner = agent.planner(name, world=world, score="exact")
-        planner.rule = replace(planner.rule, memory=0.5)
+        planner.rule = replace(planner.rule, memory=0.1)
         episodes = run_episodes(world, tasks, PlannerPolicy(planner), budget=1500)
         assert all(episode.success for episode in episodes), name
 

@@ -72,7 +72,8 @@ def test_a_grid_runs_needs_first_and_nothing_twice(tmp_path, engine, monkeypatch
 
 def test_a_failing_task_says_why_and_keeps_what_was_measured(tmp_path):
     results = tmp_path / "rows.jsonl"
-    tasks = [*grid(tmp_path, [1]), Task("broken", fail, measures=True)]
+    [cell] = grid(tmp_path, [1])
+    tasks = [cell, Task("broken", fail, needs=(cell,), measures=True)]
     with pytest.raises(CogmapError, match="no such thing"):
         run_grid(tasks, results, command="test", workers=1)
     assert list(read_cells(results)) == ["cell1"]

@@ -41,22 +41,17 @@ class Constant:
 
 
 class Stubborn:
-    """Stands in for a planner: takes the first candidate that is not set aside."""
+    """Stands in for a planner: takes the first candidate, and remembers what it was told."""
 
-    def __init__(self, *, memory: float = 0.4) -> None:
-        self.rule = SimpleNamespace(memory=memory)
+    def __init__(self) -> None:
         self.candidates = SimpleNamespace(actions=np.array([EAST, NORTH, (-1.0, 0.0)]))
+        self.told = []
 
-    def returned(self, places, here):
-        return np.linalg.norm(places - here, axis=-1) < self.rule.memory
-
-    def decide_many(self, observations, goals, *, exclude):
-        chosen = exclude.argmin(axis=1)
+    def decide_many(self, observations, goals, *, memories):
+        self.told.append([(np.round(m.places, 6).tolist(), list(m.chosen)) for m in memories])
         nothing = np.zeros(2)
-        return [
-            Decision(int(c), self.candidates.actions[c], 0.0, 1, nothing, nothing, nothing)
-            for c in chosen
-        ]
+        action = self.candidates.actions[0]
+        return [Decision(0, action, 0.0, 1, nothing, nothing, nothing) for _ in observations]
 
 
 def tried(policy: PlannerPolicy, episodes: list[int], positions: list) -> list[int]:
@@ -201,35 +196,15 @@ def test_the_random_policy_follows_its_seed():
     assert not np.array_equal(first, other)
 
 
-def test_what_was_tried_at_a_place_is_not_tried_there_again():
-    policy = PlannerPolicy(Stubborn())
-    assert tried(policy, [0], [(0.0, 0.0)]) == [0]
-    assert tried(policy, [0], [(0.0, 0.05)]) == [1]  # it did not move
-    assert tried(policy, [0], [(1.0, 0.0)]) == [0]
-    assert tried(policy, [0], [(0.1, 0.0)]) == [2]  # it came back
-    assert tried(policy, [0], [(1.0, 0.0)]) == [1]
-
-
-def test_what_one_episode_sets_aside_another_may_take():
-    policy = PlannerPolicy(Stubborn())
-    assert tried(policy, [3, 5], [(0.0, 0.0), (9.0, 9.0)]) == [0, 0]
-    assert tried(policy, [3, 5], [(1.0, 0.0), (9.0, 9.0)]) == [0, 1]
-    assert tried(policy, [5], [(9.0, 9.0)]) == [2]  # episode 3 is over
-
-
-def test_a_rule_without_memory_sets_nothing_aside():
-    policy = PlannerPolicy(Stubborn(memory=0.0))
-    assert [tried(policy, [0], [(0.0, 0.0)]) for _ in range(3)] == [[0], [0], [0]]
-
-
-def test_setting_aside_leads_out_of_a_dead_end(corridor):
-    task = Task("back", (16.0, 0.0), (13.0, 0.0))
-    for memory in (0.4, 0.0):
-        policy = PlannerPolicy(Stubborn(memory=memory))
-        [episode] = run_episodes(corridor, [task], policy, budget=60)
-        assert len(episode.decisions) == len(episode.route) - 1
-        westward = [decision.candidate for decision in episode.decisions].count(2)
-        assert (westward > 0) == (memory > 0)
+def test_each_episode_remembers_where_it_decided_what():
+    planner = Stubborn()
+    policy = PlannerPolicy(planner)
+    tried(policy, [3, 5], [(0.0, 0.0), (9.0, 9.0)])
+    tried(policy, [3, 5], [(1.0, 0.0), (9.0, 9.0)])
+    tried(policy, [5], [(8.0, 9.0)])  # episode 3 is over
+    assert planner.told[0] == [([], []), ([], [])]
+    assert planner.told[1] == [([[0.0, 0.0]], [0]), ([[9.0, 9.0]], [0])]
+    assert planner.told[2] == [([[9.0, 9.0], [9.0, 9.0]], [0, 0])]
 
 
 def test_an_evaluation_sums_up_its_episodes(corridor):

@@ -12,7 +12,7 @@ from cogmap.envs.maze import GOAL_RADIUS
 from cogmap.envs.pointmaze import STEPS_PER_UNIT, UNIT, PointMaze
 from cogmap.evaluation.metrics import path_efficiency
 from cogmap.evaluation.tasks import Task
-from cogmap.planning.planner import Decision, Planner
+from cogmap.planning.planner import Decision, Memory, Planner
 
 Report = Callable[[int, int], None]  # called with (episodes finished, episodes)
 
@@ -53,30 +53,24 @@ class Episode:
 class PlannerPolicy:
     """The method: one unit of the planner's choice, then look again.
 
-    Where the rule says so, a candidate that was tried from here before in this episode is set
-    aside: the agent did not move, or it came back, so the models are wrong here, and a planner
-    without memory would go round for ever.
+    Each episode remembers where it decided what. Rules with a memory use it: a place that is seen
+    again, or left without moving, means that the models are wrong there, and a planner without
+    memory would go round for ever.
     """
 
     hold = STEPS_PER_UNIT
 
     def __init__(self, planner: Planner) -> None:
         self.planner = planner
-        self._places: dict[int, list[np.ndarray]] = {}  # episode -> where it decided
-        self._tried: dict[int, list[int]] = {}  # and which candidate it took there
+        self._memories: dict[int, Memory] = {}
 
     def act(
         self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
-        exclude = np.zeros((len(positions), len(self.planner.candidates.actions)), dtype=bool)
-        for row, e in enumerate(episodes):
-            if e in self._places and self.planner.rule.memory:
-                back = self.planner.returned(np.array(self._places[e]), positions[row])
-                exclude[row, np.array(self._tried[e])[back]] = True
-        decisions = self.planner.decide_many(positions, goals, exclude=exclude)
-        for e, position, decision in zip(episodes, positions, decisions, strict=True):
-            self._places.setdefault(e, []).append(position.copy())
-            self._tried.setdefault(e, []).append(decision.candidate)
+        memories = [self._memories.setdefault(e, Memory()) for e in episodes]
+        decisions = self.planner.decide_many(positions, goals, memories=memories)
+        for memory, position, decision in zip(memories, positions, decisions, strict=True):
+            memory.add(position, decision)
         return np.stack([decision.action for decision in decisions]), decisions
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from cogmap.errors import CogmapError
 
 GAMMA = 0.99  # discount of the geometric weights (App. B.6)
-LOG_FLOOR = -10.0  # scores below this say "far" and no more (docs/differences.md)
+LOG_FLOOR = -3.0  # scores below this say "far" and no more (docs/differences.md)
 NODES_PER_OCTAVE = 16
 
 
@@ -118,7 +118,7 @@ def horizon_weights(delta: Tensor, weights: Tensor, beta: float) -> Tensor:
 
 PAPER_RADII = (1,)  # App. D: one-step candidates
 OUR_RADII = (1, 2, 3, 4, 6)  # far points carry the signal, near ones the landing
-MEMORY = 0.5  # of a move: an agent this near to where it was has come back
+MEMORY = 0.1  # nat: a dead end that the score takes for a way is full after some visits
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Rule:
     floor: float | None = None  # None: progress in exp(G); a number: progress in G above it
     zero_weight: float = 0.0  # weight of the known horizon-zero term, 1 / p0 at the goal
     radii: tuple[int, ...] = PAPER_RADII  # units along a candidate at which it is judged
-    memory: float = 0.0  # moves around a place where what was tried there is not tried again
+    memory: float = 0.0  # value that a place loses each time it is seen; 0: no memory
 
     def arrival_value(self, goal_share: float) -> float:
         """What the horizon-zero term adds to a candidate that ends at the goal (Eq. 27)."""

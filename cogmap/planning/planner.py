@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -42,6 +42,23 @@ class Decision:
     outcome: np.ndarray  # (...) the predicted observation that won
 
 
+@dataclass
+class Memory:
+    """Where one episode decided before, and which candidate it took there."""
+
+    places: list[np.ndarray] = field(default_factory=list)  # (d,) each
+    chosen: list[int] = field(default_factory=list)
+
+    def add(self, place: np.ndarray, decision: Decision) -> None:
+        self.places.append(np.asarray(place).copy())
+        self.chosen.append(decision.candidate)
+
+    def seen(self, like: Tensor) -> Tensor:
+        """The places as a tensor. -> (N, d)"""
+        places = np.array(self.places).reshape(len(self.places), like.shape[-1])
+        return torch.as_tensor(places, dtype=like.dtype, device=like.device)
+
+
 class Planner:
     """Frozen models, a rule and candidates; `decide` is one pass of Algorithm 3's loop.
 
@@ -66,6 +83,7 @@ class Planner:
         self._device = next(dynamics.parameters()).device
         self._weights = torch.as_tensor(rule.horizons.weights, dtype=torch.float32).to(self._device)
         self._actions = torch.as_tensor(candidates.actions, dtype=torch.float32).to(self._device)
+        self._unit = float(dynamics.reach.norm()) * candidates.steps_per_unit  # a typical move
         self._goals: dict[bytes, Tensor] = {}
 
     def decide(self, observation: np.ndarray, goal: np.ndarray) -> Decision:
@@ -74,9 +92,13 @@ class Planner:
 
     @torch.no_grad()
     def decide_many(
-        self, observations: np.ndarray, goals: np.ndarray, *, exclude: np.ndarray | None = None
+        self,
+        observations: np.ndarray,
+        goals: np.ndarray,
+        *,
+        memories: Sequence[Memory] | None = None,
     ) -> list[Decision]:
-        """One decision for each of E episodes, in one pass. (E, d), (E, d), (E, A) bool"""
+        """One decision for each of E episodes, in one pass. (E, d), (E, d)"""
         here = torch.as_tensor(observations, dtype=torch.float32).to(self._device)
         target = torch.as_tensor(goals, dtype=torch.float32).to(self._device)
         if here.shape != target.shape or not (here.isfinite().all() and target.isfinite().all()):
@@ -107,11 +129,15 @@ class Planner:
             gained -= self._arrived(here[:, None], target).float()
             value = value + self.rule.arrival_value(self._goal_share) * gained
 
+        # A place that was seen before is worth less, where the rule has a memory.
+        if memories is not None and self.rule.memory:
+            value = value - self.rule.memory * self._visits(memories, outcomes)
+
         # A candidate is worth its best radius; the best candidate is chosen (line 8).
         by_action, radius = value.view(episodes, actions, radii).max(-1)
-        if exclude is not None:
-            barred = torch.as_tensor(exclude).to(self._device)
-            by_action = by_action.masked_fill(barred & ~barred.all(-1, keepdim=True), -math.inf)
+        if memories is not None and self.rule.memory:
+            barred = self._barred(memories, here)
+            by_action = by_action.masked_fill(barred, -math.inf)
         chosen = by_action.argmax(-1)
         row = torch.arange(episodes, device=self._device)
         best = chosen * radii + radius[row, chosen]  # (E,) into A R
@@ -130,10 +156,22 @@ class Planner:
             for e in range(episodes)
         ]
 
-    def returned(self, places: np.ndarray, here: np.ndarray) -> np.ndarray:
-        """Whether the agent is back at each of these places, by the rule. (N, d), (d,) -> (N,)"""
-        unit = float(self.dynamics.reach.norm()) * self.candidates.steps_per_unit
-        return np.linalg.norm(places - here, axis=-1) < self.rule.memory * unit
+    def _visits(self, memories: Sequence[Memory], outcomes: Tensor) -> Tensor:
+        """How often each outcome's place was seen. (E), (E, K, d) -> (E, K)"""
+        counts = [
+            (torch.cdist(outcome, memory.seen(outcome)) < self._unit / 2).sum(-1)
+            for memory, outcome in zip(memories, outcomes)
+        ]
+        return torch.stack(counts)
+
+    def _barred(self, memories: Sequence[Memory], here: Tensor) -> Tensor:
+        """Candidates that were tried from here more often than others. (E), (E, d) -> (E, A)"""
+        tries = torch.zeros(len(memories), len(self._actions), device=self._device)
+        for row, (memory, position) in enumerate(zip(memories, here)):
+            back = torch.cdist(position[None], memory.seen(here))[0] < self._unit / 2
+            chosen = torch.as_tensor(memory.chosen, dtype=torch.long, device=self._device)[back]
+            tries[row] = torch.bincount(chosen, minlength=len(self._actions))
+        return tries > tries.amin(-1, keepdim=True)
 
     def _argument(self, gain: Tensor, score: Tensor) -> Tensor:
         """Which horizon spoke for the choice. (E, T), (E, T) -> (E,)

@@ -65,12 +65,15 @@ def reference(
 
 def probe(folder: Path, device: Device) -> list[Row]:
     """Table 4: what the embeddings know of distance."""
-    from cogmap.report.probes import probe_model
+    from cogmap.report.probes import PAPER_TAUS, probe_model
 
     agent = Agent.load(folder, device=device)
     assert agent.maze is not None
-    rng = np.random.default_rng(GOALS_SEED)
-    return [asdict(row) for row in probe_model(agent.temporal, agent.maze.lattice, rng=rng)]
+    taus = [tau for tau in PAPER_TAUS if tau <= agent.temporal.config.tau_max]
+    rows = probe_model(
+        agent.temporal, agent.maze.lattice, rng=np.random.default_rng(GOALS_SEED), taus=taus
+    )
+    return [asdict(row) for row in rows]
 
 
 def compare(folder: Path, device: Device) -> list[Row]:
