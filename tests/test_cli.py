@@ -135,7 +135,11 @@ def test_ctrl_c_leaves_a_run_that_resumes(maze_file, tmp_path):
     tiny = [*TINY, "--steps", "100000", "--checkpoint-every", "5"]
     command = [sys.executable, "-m", "cogmap", "train", "--maze", maze_file, "--out", str(out)]
     process = subprocess.Popen(
-        [*command, *tiny], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [*command, *tiny],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's & ignores it
     )
     for _ in range(600):
         if (out / "temporal/training_state.pt").exists():

@@ -155,7 +155,12 @@ def test_ctrl_c_stops_a_study_at_once_and_it_goes_on_later(tmp_path):
     command = [sys.executable, "-m", "cogmap", "reproduce", "probes", "--quick", "--runs", "."]
     rows = tmp_path / "quick" / "results" / "probes.jsonl"
     process = subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's & ignores it
     )
     deadline = time.monotonic() + 120
     while not lines(rows) and process.poll() is None and time.monotonic() < deadline:
