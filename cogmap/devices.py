@@ -14,7 +14,7 @@ from torch import distributed
 from cogmap.errors import CogmapError
 from cogmap.temporal.settings import Device
 
-__all__ = ["Device", "Place", "pick", "place", "together"]
+__all__ = ["Device", "Place", "hardware", "pick", "place", "together"]
 
 
 @dataclass(frozen=True)
@@ -73,3 +73,11 @@ def pick(device: str) -> torch.device:
     if not available[device]:
         raise CogmapError(f"device {device!r} is not available here; choose --device cpu or auto.")
     return torch.device(device)
+
+
+def hardware() -> str:
+    """What a row of results was measured on."""
+    name = f"{os.cpu_count()} CPU cores"
+    if torch.cuda.is_available():
+        name += f", {torch.cuda.get_device_name()}"
+    return name

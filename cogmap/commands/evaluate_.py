@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import fields
 from pathlib import Path
 
-import torch
 from tqdm import tqdm
 
-from cogmap import runs
+from cogmap import devices, runs
 from cogmap.agent import Agent
 from cogmap.cli import Choice, Evaluate
 from cogmap.envs.maze import Maze
@@ -100,8 +98,6 @@ def command_of(settings: Evaluate) -> str:
 
 def append_results(path: Path, results: list[Evaluation], *, command: str) -> None:
     """One line a result, with the command that repeats it and the hardware it ran on."""
-    hardware = f"{os.cpu_count()} CPU cores"
-    if torch.cuda.is_available():
-        hardware += f", {torch.cuda.get_device_name()}"
+    about = {"hardware": devices.hardware(), "command": command}
     for result in results:
-        runs.append_line(path, {**result.summary(), "hardware": hardware, "command": command})
+        runs.append_line(path, {**result.summary(), **about})

@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol
 
 import torch
 
-from cogmap import runs
+from cogmap import devices, runs
 from cogmap.errors import CogmapError
 
 Engine = Literal["processes", "ray"]
@@ -45,20 +45,12 @@ class Executor(Protocol):
     def submit(self, call: Callable[..., Any], /, **arguments: Any) -> Future: ...
 
 
-def hardware() -> str:
-    """What a row was measured on."""
-    name = f"{os.cpu_count()} CPU cores"
-    if torch.cuda.is_available():
-        name += f", {torch.cuda.get_device_name()}"
-    return name
-
-
 def timed(call: Callable[..., list[Row] | None], arguments: dict[str, Any]) -> list[Row]:
     """Runs in the worker: the call's rows with what they cost and where."""
     began = time.perf_counter()
     rows = call(**arguments) or []
     minutes = round((time.perf_counter() - began) / 60, 2)
-    return [{**row, "minutes": minutes, "hardware": hardware()} for row in rows]
+    return [{**row, "minutes": minutes, "hardware": devices.hardware()} for row in rows]
 
 
 def read_cells(path: Path) -> dict[str, list[Row]]:

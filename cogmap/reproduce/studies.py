@@ -14,6 +14,7 @@ from typing import Any
 
 from cogmap.devices import Device
 from cogmap.dynamics.settings import DynamicsTraining
+from cogmap.planning.objective import OUR_RADII
 from cogmap.reproduce import work
 from cogmap.reproduce.grid import Task
 
@@ -26,7 +27,6 @@ WALKS = {"0.1M": 100_000, "0.4M": 400_000, "1M": 1_000_000}
 COVERAGES = {"c=0.25": 0.25, "c=0.50": 0.5, "c=0.75": 0.75}
 BETAS = ("gp", "beta=0.001", "beta=0.01", "beta=0.1", "beta=1", "beta=10", "pap")
 GAMMAS = (0.9, 0.97, 0.99, 0.997, 0.999)
-OUR_RADII = (1, 2, 3, 4, 6)
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,15 @@ def swept(scale: Scale, of: Task, planner: str, *, tag: str, **settings: Any) ->
     return planned(scale, of, planner, "official", tag=tag, episodes=few, **settings)
 
 
-def measured(scale: Scale, of: Task, name: str, call: Callable) -> Task:
-    arguments = {"folder": of.arguments["folder"], "device": scale.device}
-    return Task(f"{of.name}/{name}", call, arguments, (of,), measures=True)
+def both_losses(scale: Scale, name: str, call: Callable) -> list[Task]:
+    """One measurement of every model of ours and of the paper's loss."""
+    tasks = []
+    for maze in scale.mazes:
+        for seed in range(scale.seeds):
+            for of in (ours(scale, maze, seed), papers(scale, maze, seed)):
+                arguments = {"folder": of.arguments["folder"], "device": scale.device}
+                tasks.append(Task(f"{of.name}/{name}", call, arguments, (of,), measures=True))
+    return tasks
 
 
 def references(scale: Scale, maze: str, tasks: str) -> list[Task]:
@@ -179,12 +185,7 @@ def data(scale: Scale) -> list[Task]:
 
 def probes(scale: Scale) -> list[Task]:
     """Table 4: embedding distance against geodesic distance."""
-    return [
-        measured(scale, model(scale, maze, seed), "probe", work.probe)
-        for maze in scale.mazes
-        for seed in range(scale.seeds)
-        for model in (ours, papers)
-    ]
+    return both_losses(scale, "probe", work.probe)
 
 
 def temperature(scale: Scale) -> list[Task]:
@@ -206,12 +207,7 @@ def temperature(scale: Scale) -> list[Task]:
 
 def theory(scale: Scale) -> list[Task]:
     """Learned G against exact G* at each octave, for both losses."""
-    return [
-        measured(scale, model(scale, maze, seed), "compare", work.compare)
-        for maze in scale.mazes
-        for seed in range(scale.seeds)
-        for model in (ours, papers)
-    ]
+    return both_losses(scale, "compare", work.compare)
 
 
 STUDIES: dict[str, Callable[[Scale], list[Task]]] = {
