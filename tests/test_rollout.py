@@ -167,7 +167,7 @@ def test_progress_is_reported_up_to_the_last_episode(corridor):
     tasks = [Task("a", (0.0, 0.0), (2.9, 0.0)), Task("b", (0.0, 0.0), (8.9, 0.0))]
     reports = []
     run_episodes(corridor, tasks, Constant(), budget=100, report=lambda *now: reports.append(now))
-    assert [finished for finished, _ in reports] == [0, 1, 1, 1, 1, 1, 1, 2]
+    assert [finished for finished, _ in reports] == [0, 0, 1, 1, 1, 1, 1, 1, 2]
     assert {total for _, total in reports} == {2}
 
 

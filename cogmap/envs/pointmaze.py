@@ -58,18 +58,23 @@ class PointMaze:
         """l of Eq. 11: the shortest path to the goal region, whose edge is one unit out."""
         return max(0.0, self.paths.distance(start, goal) - GOAL_RADIUS)
 
-    def check_place(self, name: str, xy: np.ndarray) -> None:
-        """Raises unless the agent can stand there."""
+    def check_bounds(self, name: str, xy: np.ndarray | tuple[float, float]) -> None:
+        """Raises for what is no place on the map."""
         xy = np.asarray(xy, dtype=np.float64)
         if xy.shape != (2,) or not np.isfinite(xy).all():
             raise CogmapError(f"{name} {xy.tolist()} is not a pair of numbers x,y.")
-        place = f"{name} ({xy[0]:g}, {xy[1]:g})"
         low, high = self.maze.bounds
         if (xy < low).any() or (xy > high).any():
             raise CogmapError(
-                f"{place} lies outside the maze, which spans x {low[0]:g} to {high[0]:g}, "
-                f"y {low[1]:g} to {high[1]:g}."
+                f"{name} ({xy[0]:g}, {xy[1]:g}) lies outside the maze, which spans "
+                f"x {low[0]:g} to {high[0]:g}, y {low[1]:g} to {high[1]:g}."
             )
+
+    def check_place(self, name: str, xy: np.ndarray) -> None:
+        """Raises unless the agent can stand there."""
+        self.check_bounds(name, xy)
+        xy = np.asarray(xy, dtype=np.float64)
+        place = f"{name} ({xy[0]:g}, {xy[1]:g})"
         if self.maze.clearance(xy[None])[0] < AGENT_RADIUS - 0.05:
             near = self.maze.lattice.points[self.maze.lattice.nearest(xy[None])[0]]
             raise CogmapError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -116,6 +116,17 @@ def run_episodes(
     report: Report | None = None,
 ) -> list[Episode]:
     """Runs every task until its goal region is entered or `budget` simulator steps are spent."""
+    episodes: list[Episode] = []
+    for episodes in as_they_run(world, tasks, policy, budget=budget):
+        if report is not None:
+            report(sum(episode.success for episode in episodes), len(tasks))
+    return episodes
+
+
+def as_they_run(
+    world: PointMaze, tasks: Sequence[Task], policy: Policy, *, budget: int
+) -> Iterator[list[Episode]]:
+    """The same episodes at their start and after each decision."""
     positions = np.array([task.start for task in tasks], dtype=np.float64)
     goals = np.array([task.goal for task in tasks], dtype=np.float64)
     episodes = [
@@ -127,6 +138,7 @@ def run_episodes(
     for episode, position, under_way in zip(episodes, positions, active, strict=True):
         episode.route.append(position.copy())
         episode.success = not under_way
+    yield episodes
     spent = 0
     while active.any() and spent < budget:
         steps = min(policy.hold, budget - spent)
@@ -148,6 +160,4 @@ def run_episodes(
                 episode.decisions.append(decision)
             active[e] = not episode.success
         positions = path[:, -1].copy()
-        if report is not None:
-            report(int((~active).sum()), len(tasks))
-    return episodes
+        yield episodes

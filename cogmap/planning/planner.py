@@ -42,21 +42,51 @@ class Decision:
     outcome: np.ndarray  # (...) the predicted observation that won
 
 
+@dataclass(frozen=True)
+class Options:
+    """What each candidate offers at each radius, for several episodes."""
+
+    outcomes: Tensor  # (E, A, R, ...) where the local model expects to be
+    score: Tensor  # (E, A, R, T) G of the goal from there
+    progress: Tensor  # (E, A, R, T)
+    value: Tensor  # (E, A, R) V_beta; -inf: tried from here before
+
+
 @dataclass
 class Memory:
     """Where one episode decided before, and which candidate it took there."""
 
-    places: list[np.ndarray] = field(default_factory=list)  # (d,) each
-    chosen: list[int] = field(default_factory=list)
+    places: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (N, d)
+    chosen: list[int] = field(default_factory=list)  # (N,)
 
     def add(self, place: np.ndarray, decision: Decision) -> None:
-        self.places.append(np.asarray(place).copy())
+        self.places = np.concatenate([self.places.reshape(-1, len(place)), place[None]])
         self.chosen.append(decision.candidate)
 
-    def seen(self, like: Tensor) -> Tensor:
-        """The places as a tensor. -> (N, d)"""
-        places = np.array(self.places).reshape(len(self.places), like.shape[-1])
-        return torch.as_tensor(places, dtype=like.dtype, device=like.device)
+
+@dataclass(frozen=True)
+class Remembered:
+    """The memories of several episodes, side by side."""
+
+    places: Tensor  # (E, N, d)
+    chosen: Tensor  # (E, N) int64
+    known: Tensor  # (E, N) bool: the rest is filling
+
+    @classmethod
+    def of(cls, memories: Sequence[Memory], like: Tensor) -> Remembered:
+        shape = len(memories), max(len(memory.chosen) for memory in memories)
+        places = np.zeros((*shape, like.shape[-1]), dtype=np.float32)
+        chosen, known = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
+        for e, memory in enumerate(memories):
+            past = slice(len(memory.chosen))
+            if memory.chosen:
+                places[e, past], chosen[e, past], known[e, past] = memory.places, memory.chosen, 1
+        return cls(*(torch.as_tensor(part).to(like.device) for part in (places, chosen, known)))
+
+    def near(self, points: Tensor, reach: float) -> Tensor:
+        """Which memories lie within reach of each point. (E, K, d) -> (E, K, N) bool"""
+        exact = "donot_use_mm_for_euclid_dist"  # the product's rounding is as large as a step
+        return (torch.cdist(points, self.places, compute_mode=exact) < reach) & self.known[:, None]
 
 
 class Planner:
@@ -90,7 +120,6 @@ class Planner:
         """The action whose predicted outcome makes the goal likeliest."""
         return self.decide_many(np.asarray(observation)[None], np.asarray(goal)[None])[0]
 
-    @torch.no_grad()
     def decide_many(
         self,
         observations: np.ndarray,
@@ -99,6 +128,39 @@ class Planner:
         memories: Sequence[Memory] | None = None,
     ) -> list[Decision]:
         """One decision for each of E episodes, in one pass. (E, d), (E, d)"""
+        options = self.weigh(observations, goals, memories=memories)
+        row = torch.arange(len(options.value), device=self._device)
+
+        # A candidate is worth its best radius; the best candidate is chosen (line 8).
+        by_action, radius = options.value.max(-1)
+        chosen = by_action.argmax(-1)
+        best = row, chosen, radius[row, chosen]
+        gain = options.progress[best]
+        horizon = self.scorer.taus[self._argument(gain, options.score[best])]
+        parts = (chosen, horizon, gain, by_action, options.outcomes[best])
+        each = zip(*(part.cpu().numpy() for part in parts))  # one transfer each for all episodes
+        return [
+            Decision(
+                candidate=int(candidate),
+                action=self.candidates.actions[candidate],
+                value=float(values[candidate]),
+                horizon=int(tau),
+                progress=gains,
+                values=values,
+                outcome=outcome,
+            )
+            for candidate, tau, gains, values, outcome in each
+        ]
+
+    @torch.no_grad()
+    def weigh(
+        self,
+        observations: np.ndarray,
+        goals: np.ndarray,
+        *,
+        memories: Sequence[Memory] | None = None,
+    ) -> Options:
+        """What every candidate of each of E episodes is worth. (E, d), (E, d)"""
         here = torch.as_tensor(observations, dtype=torch.float32).to(self._device)
         target = torch.as_tensor(goals, dtype=torch.float32).to(self._device)
         if here.shape != target.shape or not (here.isfinite().all() and target.isfinite().all()):
@@ -107,6 +169,7 @@ class Planner:
                 "and of one shape (episodes, numbers)."
             )
         episodes, actions, radii = len(here), len(self._actions), len(self.candidates.radii)
+        shape = episodes, actions, radii, -1
 
         # Predict where each candidate leads, at each radius (Alg. 3, line 5).
         steps = self.candidates.reading_steps
@@ -128,49 +191,22 @@ class Planner:
             gained = self._arrived(outcomes, target).float()
             gained -= self._arrived(here[:, None], target).float()
             value = value + self.rule.arrival_value(self._goal_share) * gained
+        value = value.view(episodes, actions, radii)
 
-        # A place that was seen before is worth less, where the rule has a memory.
+        # Where the rule has a memory, a place that was seen before is worth less, and of what was
+        # tried from here the least tried comes first.
         if memories is not None and self.rule.memory:
-            value = value - self.rule.memory * self._visits(memories, outcomes)
+            past = Remembered.of(memories, here)
+            visits = past.near(outcomes, self._unit / 2).sum(-1).view_as(value)
+            value = value - self.rule.memory * visits
+            value = value.masked_fill(self._barred(past, here)[..., None], -math.inf)
+        return Options(outcomes.view(shape), there.view(shape), delta.view(shape), value)
 
-        # A candidate is worth its best radius; the best candidate is chosen (line 8).
-        by_action, radius = value.view(episodes, actions, radii).max(-1)
-        if memories is not None and self.rule.memory:
-            barred = self._barred(memories, here)
-            by_action = by_action.masked_fill(barred, -math.inf)
-        chosen = by_action.argmax(-1)
-        row = torch.arange(episodes, device=self._device)
-        best = chosen * radii + radius[row, chosen]  # (E,) into A R
-        gain, score_there = delta[row, best], there[row, best]
-        horizon = self.scorer.taus[self._argument(gain, score_there)]
-        return [
-            Decision(
-                candidate=int(chosen[e]),
-                action=self.candidates.actions[int(chosen[e])],
-                value=float(by_action[e, chosen[e]]),
-                horizon=int(horizon[e]),
-                progress=gain[e].cpu().numpy(),
-                values=by_action[e].cpu().numpy(),
-                outcome=outcomes[e, best[e]].cpu().numpy(),
-            )
-            for e in range(episodes)
-        ]
-
-    def _visits(self, memories: Sequence[Memory], outcomes: Tensor) -> Tensor:
-        """How often each outcome's place was seen. (E), (E, K, d) -> (E, K)"""
-        counts = [
-            (torch.cdist(outcome, memory.seen(outcome)) < self._unit / 2).sum(-1)
-            for memory, outcome in zip(memories, outcomes)
-        ]
-        return torch.stack(counts)
-
-    def _barred(self, memories: Sequence[Memory], here: Tensor) -> Tensor:
-        """Candidates that were tried from here more often than others. (E), (E, d) -> (E, A)"""
-        tries = torch.zeros(len(memories), len(self._actions), device=self._device)
-        for row, (memory, position) in enumerate(zip(memories, here)):
-            back = torch.cdist(position[None], memory.seen(here))[0] < self._unit / 2
-            chosen = torch.as_tensor(memory.chosen, dtype=torch.long, device=self._device)[back]
-            tries[row] = torch.bincount(chosen, minlength=len(self._actions))
+    def _barred(self, past: Remembered, here: Tensor) -> Tensor:
+        """Candidates that were tried from here more often than others. (E, d) -> (E, A)"""
+        back = past.near(here[:, None], self._unit / 2)[:, 0]  # (E, N)
+        tries = torch.zeros(len(here), len(self._actions), device=self._device)
+        tries.scatter_add_(1, past.chosen, back.float())
         return tries > tries.amin(-1, keepdim=True)
 
     def _argument(self, gain: Tensor, score: Tensor) -> Tensor:
