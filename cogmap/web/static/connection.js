@@ -1,0 +1,41 @@
+// What to do when the server says no or nothing at all.
+
+import { Refused, Unreachable } from "cogmap/server.js";
+
+const EVERY = 2000; // ms between two knocks at a door that stays shut
+
+/** Wraps work so that its failures reach the reader; gives undefined where it failed. */
+export function guard(app, recovered) {
+  let knocking = null;
+
+  function knock() {
+    clearTimeout(knocking);
+    knocking = setTimeout(async () => {
+      try {
+        await app.source.health();
+      } catch {
+        return knock();
+      }
+      app.change({ trouble: "", status: "the server is back" });
+      recovered();
+    }, EVERY);
+  }
+
+  return async function guarded(work) {
+    try {
+      return await work();
+    } catch (error) {
+      if (error.name === "AbortError") return undefined;
+      if (error instanceof Refused) {
+        app.say(error.message);
+      } else if (error instanceof Unreachable) {
+        const trouble = "The server has stopped; start it again with cogmap serve.";
+        app.change({ trouble, planning: false, playing: false });
+        knock();
+      } else {
+        throw error;
+      }
+      return undefined;
+    }
+  };
+}

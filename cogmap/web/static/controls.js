@@ -1,0 +1,137 @@
+// The HTML controls around the canvas: what they do, and how they follow the state.
+
+import { EXAMPLE, plannerName, plannerTitle, shownMap, tauOf } from "cogmap/state.js";
+import { empty, resized } from "cogmap/editor.js";
+import { LETTERS } from "cogmap/route.js";
+
+const find = (id) => document.getElementById(id);
+
+/** Listens to a control if this page has it; the report leaves some out. */
+function on(id, event, action) {
+  find(id)?.addEventListener(event, (e) => action(e.target, e));
+}
+
+export function bindControls(app, { refresh, planning, training, horizon, showMap }) {
+  on("map", "change", (box) => showMap(box.value));
+  on("theme", "click", () => app.change({ dark: !app.state.dark }));
+  on("horizon", "input", (box) => horizon.set(Number(box.value)));
+  on("play", "click", () => horizon.play());
+  on("plan", "click", () => (app.state.planning ? planning.halt() : planning.plan()));
+  on("prompt", "change", (box) => app.change({ prompt: box.checked }));
+  on("compare", "change", (box) => {
+    app.change({ compare: box.checked, inspected: null });
+    planning.plan();
+  });
+  for (const letter of LETTERS) {
+    const choose = (choice, again) => {
+      const planners = { ...app.state.planners, [letter]: { ...app.state.planners[letter], ...choice } };
+      app.change({ planners });
+      if (again) planning.plan();
+    };
+    on(`planner${letter}`, "change", (box) => choose({ kind: box.value }, true));
+    on(`beta${letter}`, "input", (box) => choose({ kind: "beta", beta: Number(box.value) }, false));
+    on(`beta${letter}`, "change", () => planning.plan());
+  }
+  for (const view of ["exact", "difference", "embedding"]) {
+    on(`show-${view}`, "change", (box) => {
+      app.change({ views: { ...app.state.views, [view]: box.checked }, hover: null });
+      refresh();
+    });
+  }
+  on("method", "change", (box) => {
+    app.change({ method: box.value, embedding: null });
+    refresh();
+  });
+  on("scale", "change", (box) => app.change({ scale: box.value }));
+  on("draw", "click", () => {
+    const drawing = app.state.mode === "map";
+    app.change({ mode: drawing ? "draw" : "map", playing: false, status: "" });
+    find("canvas").focus({ preventScroll: true });
+  });
+  const size = () => {
+    const rows = resized(app.state.editor.rows, find("columns").value, find("rows").value);
+    app.change({ editor: { rows, cursor: [1, 1] } });
+  };
+  on("columns", "change", size);
+  on("rows", "change", size);
+  on("clear", "click", () => edit(empty(app.state.editor.rows)));
+  on("example", "click", () => edit(EXAMPLE));
+  const edit = (rows) => app.change({ editor: { rows, cursor: [1, 1] } });
+  on("train", "click", () => training.begin());
+  on("stop", "click", () => training.stop());
+  app.onChange(sync);
+}
+
+function put(id, name, value) {
+  const element = find(id);
+  if (element && element[name] !== value) element[name] = value;
+}
+
+/** Brings every control in line with the state. */
+function sync(state) {
+  const map = shownMap(state);
+  document.documentElement.dataset.theme = state.dark ? "dark" : "light";
+  document.body.dataset.mode = state.mode;
+  put("theme", "textContent", state.dark ? "Light" : "Dark");
+  put("status", "textContent", state.status);
+  put("reading", "textContent", state.inspected?.candidates ? state.reading : "");
+  put("banner", "textContent", state.trouble);
+  put("banner", "hidden", !state.trouble);
+  put("trained", "textContent", state.map?.trained ?? "");
+  const taus = (state.mode === "training" ? state.job?.taus : state.map?.taus) ?? [];
+  put("horizon", "max", String(Math.max(0, taus.length - 1)));
+  put("horizon", "value", String(Math.min(state.octave, Math.max(0, taus.length - 1))));
+  find("horizon")?.setAttribute("aria-valuetext", `${tauOf(state)} moves`);
+  put("tau", "textContent", `τ = ${tauOf(state)}`);
+  put("play", "textContent", state.playing ? "Pause" : "Play");
+  put("plan", "textContent", state.planning ? "Stop" : "Plan");
+  put("compare", "checked", state.compare);
+  put("prompt", "checked", state.prompt);
+  put("choiceB", "hidden", !state.compare);
+  put("tagA", "hidden", !state.compare);
+  for (const letter of LETTERS) {
+    const chosen = state.planners[letter];
+    put(`planner${letter}`, "value", chosen.kind);
+    put(`beta${letter}`, "value", String(betaOf(chosen)));
+    const name = plannerName(chosen);
+    const limits = { gp: "β = 0, GP", pap: "β = ∞, PAP" };
+    const words = limits[name] ?? (chosen.kind === "beta" ? plannerTitle(name) : "");
+    put(`betaValue${letter}`, "textContent", words);
+    put(`betaLine${letter}`, "hidden", !words);
+    find(`beta${letter}`)?.setAttribute("aria-valuetext", words || "not used");
+  }
+  for (const view of ["exact", "difference", "embedding"]) put(`show-${view}`, "checked", state.views[view]);
+  for (const view of ["exact", "difference"]) put(`show-${view}`, "disabled", !state.map?.exact);
+  put("method", "disabled", !state.views.embedding);
+  put("draw", "textContent", state.mode === "map" ? "Draw your own maze" : "Back to the map");
+  put("draw", "disabled", state.mode === "training");
+  put("rows", "value", String(state.editor.rows.length));
+  put("columns", "value", String(state.editor.rows[0].length));
+  const { job } = state;
+  put("progress", "max", job?.of || 1);
+  put("progress", "value", job?.step ?? 0);
+  put("phase", "textContent", job ? phaseText(job) : "");
+  syncMaps(state, map);
+}
+
+/** Where the slider stands for a planner that is one end of it. */
+function betaOf({ kind, beta }) {
+  return { gp: 0, pap: 1 }[kind] ?? beta;
+}
+
+function phaseText(job) {
+  const phases = { exploring: "1 of 3, exploring", map: "2 of 3, learning the map", dynamics: "3 of 3, learning moves" };
+  const share = job.of ? `, ${Math.round((100 * job.step) / job.of)} %` : "";
+  return `${phases[job.phase] ?? job.phase}${share}, ${Math.round(job.seconds)} s`;
+}
+
+function syncMaps(state, map) {
+  const box = find("map");
+  if (!box) return;
+  const wanted = state.maps.map(({ id, name }) => `${id}\n${name}`).join("\n");
+  if (box.dataset.listed !== wanted) {
+    box.replaceChildren(...state.maps.map(({ id, name }) => new Option(name, id)));
+    box.dataset.listed = wanted;
+  }
+  if (map?.id) put("map", "value", map.id);
+}

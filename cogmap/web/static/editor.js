@@ -1,0 +1,65 @@
+// A maze of one's own: cells painted with the pointer or the keyboard. Row 0 lies at the bottom.
+
+export const SMALLEST = 4;
+export const LARGEST = 16;
+
+function grid(rows, rect) {
+  const side = Math.floor(Math.min(rect.w / rows[0].length, rect.h / rows.length));
+  const [w, h] = [side * rows[0].length, side * rows.length];
+  return { side, x: rect.x + Math.round((rect.w - w) / 2), y: rect.y + Math.round((rect.h - h) / 2), h };
+}
+
+export function paintEditor(context, state, rect, theme) {
+  const { rows, cursor } = state.editor;
+  const { side, x, y, h } = grid(rows, rect);
+  rows.forEach((row, i) => {
+    [...row].forEach((cell, j) => {
+      const [left, top] = [x + j * side, y + h - (i + 1) * side];
+      const border = isBorder(rows, i, j);
+      context.fillStyle = cell === "#" ? theme.wall : theme.floor;
+      context.globalAlpha = border ? 0.65 : 1;
+      context.fillRect(left, top, side - 1, side - 1);
+      context.globalAlpha = 1;
+    });
+  });
+  const [i, j] = cursor;
+  for (const [width, stroke] of [[5, theme.page], [2.5, theme.A]]) {
+    context.lineWidth = width;
+    context.strokeStyle = stroke;
+    context.strokeRect(x + j * side + 1, y + h - (i + 1) * side + 1, side - 3, side - 3);
+  }
+}
+
+export function isBorder(rows, i, j) {
+  return i === 0 || j === 0 || i === rows.length - 1 || j === rows[0].length - 1;
+}
+
+/** The cell [row, column] under a pixel, or null. */
+export function cellAt(rows, rect, [px, py]) {
+  const { side, x, y, h } = grid(rows, rect);
+  const [i, j] = [Math.floor((y + h - py) / side), Math.floor((px - x) / side)];
+  return i >= 0 && j >= 0 && i < rows.length && j < rows[0].length ? [i, j] : null;
+}
+
+/** The rows with one cell painted; the border stays wall. */
+export function painted(rows, [i, j], mark) {
+  if (isBorder(rows, i, j) || rows[i][j] === mark) return rows;
+  return rows.map((row, k) => (k === i ? row.slice(0, j) + mark + row.slice(j + 1) : row));
+}
+
+/** The same maze with another number of columns and rows; what is new is free. */
+export function resized(rows, width, height) {
+  const clamp = (n) => Math.max(SMALLEST, Math.min(LARGEST, Math.round(n) || SMALLEST));
+  const [w, h] = [clamp(width), clamp(height)];
+  return Array.from({ length: h }, (_, i) =>
+    Array.from({ length: w }, (_, j) => {
+      if (i === 0 || j === 0 || i === h - 1 || j === w - 1) return "#";
+      const old = i < rows.length - 1 && j < rows[0].length - 1;
+      return old ? rows[i][j] : ".";
+    }).join(""),
+  );
+}
+
+export function empty(rows) {
+  return rows.map((row, i) => [...row].map((_, j) => (isBorder(rows, i, j) ? "#" : ".")).join(""));
+}

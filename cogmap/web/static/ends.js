@@ -1,0 +1,26 @@
+// Start and goal: where they may lie, and what the reader is told when they cannot lie there.
+
+import { neighbour, settled } from "cogmap/geometry.js";
+
+/** Puts an end where the agent can stand, as near as possible; says so if it is somewhere else. */
+export function moveEnd(app, which, place) {
+  const { map } = app.state;
+  const found = settled(map, place);
+  const [x, y] = found.place;
+  const at = `the ${which} is at (${x}, ${y})`;
+  const status = found.moved
+    ? `that is ${found.wall ? "a wall" : "too close to a wall"}; ${at}, the nearest free point`
+    : at;
+  app.change({ [which]: found.place, status });
+}
+
+/** One lattice point further, or a word about the wall. */
+export function nudgeEnd(app, which, direction) {
+  const place = neighbour(app.state.map, app.state[which], direction);
+  if (!place) {
+    app.say(`a wall; the ${which} stays at (${app.state[which].join(", ")})`);
+    return false;
+  }
+  app.change({ [which]: place, status: `the ${which} is at (${place.join(", ")})` });
+  return true;
+}

@@ -1,0 +1,90 @@
+// Where each pane of the canvas lies: a function of the state and the width alone.
+
+import { aspect, inside } from "cogmap/geometry.js";
+import { shownMap } from "cogmap/state.js";
+
+export const TITLE = 26; // height of a pane's title
+export const BAR = 40; // height of a colour bar with its numbers
+const GAP = 18;
+const TALLEST = 470; // of a map on a wide screen
+const CHARTS = 250; // height of the strip chart and of the rose
+
+/** The panes {name, x, y, w, h} and the height of the whole canvas. */
+export function layout(state, width) {
+  const map = shownMap(state);
+  if (state.mode === "draw") return rows([[{ name: "editor", w: width, h: editorHeight(width) }]]);
+  if (!map) return { panes: [], height: 320 };
+  const pictures = pictureNames(state);
+  const charts = state.mode === "training" ? ["loss"] : ["strip", "rose"];
+  if (width < 620) {
+    const all = pictures.map((name) => picture(map, name, width));
+    return rows([...all, ...charts.map((name) => ({ name, w: width, h: CHARTS }))].map((p) => [p]));
+  }
+  if (pictures.length === 1) return beside(map, pictures[0], charts, width);
+  const columns = pictures.length === 3 && width >= 900 ? 3 : 2;
+  const side = (width - GAP * (columns - 1)) / columns;
+  const lines = [];
+  for (let k = 0; k < pictures.length; k += columns) {
+    lines.push(pictures.slice(k, k + columns).map((name) => picture(map, name, side)));
+  }
+  const half = (width - GAP * (charts.length - 1)) / charts.length;
+  lines.push(charts.map((name) => ({ name, w: half, h: CHARTS })));
+  return rows(lines);
+}
+
+export function pictureNames(state) {
+  if (state.mode === "training") return ["forming"];
+  const { exact, difference, embedding } = state.views;
+  const names = ["learned"];
+  if (exact && state.map.exact) names.push("exact");
+  if (difference && state.map.exact) names.push("difference");
+  if (embedding) names.push("embedding");
+  return names;
+}
+
+function picture(map, name, w) {
+  return { name, w, h: TITLE + Math.min(TALLEST, w * aspect(map)) + BAR };
+}
+
+/** One picture on the left, the charts stacked on its right. */
+function beside(map, name, charts, width) {
+  const left = { ...picture(map, name, 0.6 * (width - GAP)), x: 0, y: 0 };
+  const each = Math.max(210, (left.h - GAP * (charts.length - 1)) / charts.length);
+  const right = charts.map((chart, k) => ({
+    name: chart,
+    x: left.w + GAP,
+    y: k * (each + GAP),
+    w: 0.4 * (width - GAP),
+    h: each,
+  }));
+  const height = Math.max(left.h, charts.length * (each + GAP) - GAP);
+  return { panes: [left, ...right], height };
+}
+
+function rows(lines) {
+  const panes = [];
+  let y = 0;
+  for (const line of lines) {
+    let x = 0;
+    for (const pane of line) {
+      panes.push({ ...pane, x, y });
+      x += pane.w + GAP;
+    }
+    y += Math.max(...line.map((pane) => pane.h)) + GAP;
+  }
+  return { panes, height: y - GAP };
+}
+
+function editorHeight(width) {
+  return TITLE + Math.min(560, width);
+}
+
+/** The part of a pane between its title and its colour bar. */
+export function body(pane) {
+  const bar = ["learned", "exact", "difference", "forming", "embedding"].includes(pane.name) ? BAR : 0;
+  return { x: pane.x, y: pane.y + TITLE, w: pane.w, h: pane.h - TITLE - bar };
+}
+
+export function paneAt(panes, point) {
+  return panes.find((pane) => inside(pane, point)) ?? null;
+}

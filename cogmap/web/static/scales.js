@@ -1,0 +1,81 @@
+// Colours that carry numbers. All of them hold for colour-blind readers: viridis and cividis for
+// scores, plasma for horizons, blue to orange for differences, Okabe and Ito's for categories.
+
+const STOPS = {
+  viridis:
+    "440154481a6c472f7d41448739568c31688e2a788e23888e1f988b22a88435b77954c5687ad151a5db36d2e21bfde725",
+  cividis:
+    "00224e002e6c1e3a6f35456c47516c575d6d666970757575848279948e77a59c74b7a96ec8b866dbc75aeed649fee838",
+  plasma:
+    "0d08873305975002a26a00a88405a79c179eb12a90c33d80d35171e16462ed7953f68f44fca636fec029f9dc24f0f921",
+  grey: "2b2f3640464f565d68a0a6b0d9dce1f4f5f7",
+  "difference light": "1a4a8a3f7fc29cc3e6f4f4f2f3c08fd07f2c8a4a0c",
+  "difference dark": "8cc4ff3f86c9274a6b25282ea8632ae08f34ffc98a",
+};
+
+export const FIELD_SCALES = ["viridis", "cividis", "grey"];
+export const GREEN = "#009e73";
+export const ROUTES = { A: "#0072b2", B: "#d55e00" };
+
+const tables = {};
+
+/** 256 colours of a scale as bytes r, g, b. */
+export function table(name) {
+  if (!tables[name]) {
+    const hex = STOPS[name];
+    const stops = hex.match(/.{6}/g).map((stop) => stop.match(/../g).map((part) => parseInt(part, 16)));
+    tables[name] = new Uint8Array(768);
+    for (let i = 0; i < 256; i++) {
+      const place = (i / 255) * (stops.length - 1);
+      const low = Math.min(Math.floor(place), stops.length - 2);
+      for (let k = 0; k < 3; k++) {
+        const value = stops[low][k] + (place - low) * (stops[low + 1][k] - stops[low][k]);
+        tables[name][3 * i + k] = Math.round(value);
+      }
+    }
+  }
+  return tables[name];
+}
+
+/** Where in a table a share from 0 to 1 lies. */
+export function entry(share) {
+  return 3 * Math.max(0, Math.min(255, Math.round(share * 255)));
+}
+
+export function colour(name, share) {
+  const colours = table(name);
+  const k = entry(share);
+  return `rgb(${colours[k]} ${colours[k + 1]} ${colours[k + 2]})`;
+}
+
+/** Horizons from 1 to the longest, on a log scale. */
+export function horizonColour(tau, longest) {
+  return colour("plasma", 0.04 + (0.92 * Math.log2(tau)) / Math.max(1, Math.log2(longest)));
+}
+
+/** A place in the maze: blue to yellow from left to right, dark to light from bottom to top.
+ *  Both survive the common kinds of colour blindness. u and v run from 0 to 1. */
+export function placeColour(u, v) {
+  const lightness = 0.36 + 0.5 * v;
+  const room = 0.06 + 0.09 * Math.sin(Math.PI * lightness);
+  const [a, b] = [0.035 * (1 - 2 * Math.abs(u - 0.5)), room * (2 * u - 1)];
+  return `oklab(${lightness.toFixed(3)} ${a.toFixed(3)} ${b.toFixed(3)})`;
+}
+
+const LOOKS = {
+  light: {
+    page: "#ffffff", ink: "#1f2430", soft: "#5b6472", faint: "#d9dde3", wall: "#d3d8e0",
+    floor: "#f7f8fa", casing: "#ffffff", other: "#15181d", warm: "#b3261e", difference: "difference light",
+    A: "#0072b2", B: "#d55e00",
+  },
+  dark: {
+    page: "#16181d", ink: "#e8eaee", soft: "#a3abb8", faint: "#343a45", wall: "#39404c",
+    floor: "#1b1e24", casing: "#ffffff", other: "#0b0c0f", warm: "#ff8a80", difference: "difference dark",
+    A: "#56b4e9", B: "#f0853a",
+  },
+};
+
+/** The colours of everything that is no number. */
+export function look(dark) {
+  return dark ? LOOKS.dark : LOOKS.light;
+}

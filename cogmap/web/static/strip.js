@@ -1,0 +1,127 @@
+// Along the route: the horizon that argued for each move, its value, and the way that is left.
+
+import { LETTERS, badge } from "cogmap/route.js";
+import { horizonColour } from "cogmap/scales.js";
+import { number } from "cogmap/state.js";
+
+const LEFT = 46; // room for the numbers of the vertical axes
+const FLOOR = 1e-4; // values below this are drawn here
+const DASH = { A: [], B: [5, 4] };
+
+/** Three charts over a common axis of moves, as functions from a step to pixels. */
+function charts(state, rect) {
+  const routes = LETTERS.map((letter) => state.routes[letter]).filter((route) => route?.steps.length);
+  const steps = Math.max(2, ...routes.map((route) => route.steps.length));
+  const every = routes.flatMap((route) => route.steps);
+  const longest = state.map.taus.at(-1);
+  const most = Math.max(1, ...every.map((step) => step.left));
+  const best = Math.max(10 * FLOOR, ...every.map((step) => step.value));
+  const lowest = Math.max(FLOOR, Math.min(best / 10, ...every.map((s) => (s.value > 0 ? s.value : best))));
+  const gap = 20;
+  const h = (rect.h - 24 - 2 * gap) / 3;
+  const x = (k) => rect.x + LEFT + 6 + (k / (steps - 1)) * (rect.w - LEFT - 14);
+  const chart = (row, title, share, marks) => {
+    const top = rect.y + row * (h + gap);
+    return { title, top, h, marks, y: (step) => top + h * (1 - share(step)) };
+  };
+  const log = (v, low, high) => (Math.log(Math.max(v, low)) - Math.log(low)) / Math.log(high / low);
+  return {
+    x,
+    steps,
+    rows: [
+      chart(0, "horizon τ", (s) => log(s.horizon, 1, longest), ends([1, longest], (v) => log(v, 1, longest))),
+      chart(1, "value V", (s) => log(s.value, lowest, best), ends([lowest, best], (v) => log(v, lowest, best))),
+      chart(2, "distance left", (s) => s.left / most, ends([0, most], (v) => v / most)),
+    ],
+  };
+}
+
+function ends(values, share) {
+  return values.map((value) => ({ text: number(value, 2), share: share(value) }));
+}
+
+export function paintStrip(context, state, rect, theme) {
+  const { x, rows, steps } = charts(state, rect);
+  const longest = state.map.taus.at(-1);
+  context.font = "11px system-ui, sans-serif";
+  for (const { title, top, h, marks } of rows) {
+    context.strokeStyle = theme.faint;
+    context.lineWidth = 1;
+    context.textBaseline = "middle";
+    context.fillStyle = theme.soft;
+    for (const { text, share } of marks) {
+      const y = Math.round(top + h * (1 - share)) + 0.5;
+      context.beginPath();
+      context.moveTo(rect.x + LEFT, y);
+      context.lineTo(rect.x + rect.w - 2, y);
+      context.stroke();
+      context.textAlign = "right";
+      context.fillText(text, rect.x + LEFT - 6, y);
+    }
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    context.fillText(title, rect.x + LEFT, top - 5);
+  }
+  context.textBaseline = "bottom";
+  context.fillText("move 1", rect.x + LEFT, rect.y + rect.h);
+  context.textAlign = "right";
+  context.fillText(String(steps), rect.x + rect.w - 2, rect.y + rect.h);
+  context.textAlign = "left";
+  for (const letter of LETTERS) {
+    const route = state.routes[letter];
+    if (!route?.steps.length) continue;
+    for (const { y } of rows) {
+      context.strokeStyle = theme[letter];
+      context.lineWidth = 1.6;
+      context.setLineDash(DASH[letter]);
+      context.beginPath();
+      route.steps.forEach((step, k) => context.lineTo(x(k), y(step)));
+      context.stroke();
+      context.setLineDash([]);
+    }
+    route.steps.forEach((step, k) => {
+      context.fillStyle = horizonColour(step.horizon, longest);
+      context.beginPath();
+      const [px, py] = [x(k), rows[0].y(step)];
+      if (letter === "A") context.arc(px, py, 3.4, 0, 2 * Math.PI);
+      else context.rect(px - 3, py - 3, 6, 6);
+      context.fill();
+    });
+    if (state.compare) {
+      const last = route.steps.length - 1;
+      badge(context, x(last), rows[2].y(route.steps[last]) - 11, letter, theme);
+    }
+  }
+  const chosen = state.inspected && state.routes[state.inspected.route]?.steps[state.inspected.step];
+  if (!chosen) return;
+  const px = Math.round(x(state.inspected.step)) + 0.5;
+  context.strokeStyle = theme.ink;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(px, rect.y);
+  context.lineTo(px, rows[2].top + rows[2].h);
+  context.stroke();
+  for (const { y } of rows) {
+    context.fillStyle = theme.page;
+    context.lineWidth = 1.6;
+    context.beginPath();
+    context.arc(px, y(chosen), 4.5, 0, 2 * Math.PI);
+    context.fill();
+    context.stroke();
+  }
+}
+
+/** The step under the pointer: the nearest in its column, of the route that lies closer. */
+export function stepInStrip(state, rect, [px, py]) {
+  const { x, rows } = charts(state, rect);
+  let best = null;
+  let least = Infinity;
+  for (const letter of LETTERS) {
+    state.routes[letter]?.steps.forEach((step, k) => {
+      const away = Math.min(...rows.map(({ y }) => Math.abs(y(step) - py)));
+      const gap = 8 * Math.abs(x(k) - px) + away;
+      if (gap < least) [best, least] = [{ route: letter, step: k }, gap];
+    });
+  }
+  return best;
+}
