@@ -1,6 +1,6 @@
 // The loss of a training as it runs.
 
-import { number } from "cogmap/state.js";
+const WINDOW = 8; // reports in a running mean
 
 /** reports: [{step, loss}], of: the last step there will be. */
 export function paintLoss(context, reports, of, rect, theme) {
@@ -29,13 +29,25 @@ export function paintLoss(context, reports, of, rect, theme) {
   const y = (loss) => bottom - 4 - ((h - 8) * (loss - low)) / span;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  context.fillText(number(high, 2), left - 6, y(high) + 3);
-  context.fillText(number(low, 2), left - 6, y(low) - 3);
+  context.fillText(high.toFixed(2), left - 6, y(high) + 3);
+  context.fillText(low.toFixed(2), left - 6, y(low) - 3);
   context.textAlign = "left";
+  // Each report is of a few random horizons and jumps about: dots, and a running mean as the line.
+  context.fillStyle = theme.soft;
+  context.globalAlpha = 0.55;
+  for (const report of reports) {
+    context.beginPath();
+    context.arc(x(report.step), y(report.loss), 2.2, 0, 2 * Math.PI);
+    context.fill();
+  }
+  context.globalAlpha = 1;
   context.strokeStyle = theme.A;
-  context.lineWidth = 1.8;
+  context.lineWidth = 2;
   context.lineJoin = "round";
   context.beginPath();
-  for (const report of reports) context.lineTo(x(report.step), y(report.loss));
+  reports.forEach(({ step }, k) => {
+    const recent = losses.slice(Math.max(0, k - WINDOW + 1), k + 1);
+    context.lineTo(x(step), y(recent.reduce((sum, loss) => sum + loss, 0) / recent.length));
+  });
   context.stroke();
 }

@@ -4,9 +4,8 @@ export const SMALLEST = 4;
 export const LARGEST = 16;
 
 function grid(rows, rect) {
-  const side = Math.floor(Math.min(rect.w / rows[0].length, rect.h / rows.length));
-  const [w, h] = [side * rows[0].length, side * rows.length];
-  return { side, x: rect.x + Math.round((rect.w - w) / 2), y: rect.y + Math.round((rect.h - h) / 2), h };
+  const side = Math.floor(Math.min(64, rect.w / rows[0].length, rect.h / rows.length));
+  return { side, x: rect.x, y: rect.y, h: side * rows.length };
 }
 
 export function paintEditor(context, state, rect, theme) {
@@ -16,8 +15,8 @@ export function paintEditor(context, state, rect, theme) {
     [...row].forEach((cell, j) => {
       const [left, top] = [x + j * side, y + h - (i + 1) * side];
       const border = isBorder(rows, i, j);
-      context.fillStyle = cell === "#" ? theme.wall : theme.floor;
-      context.globalAlpha = border ? 0.65 : 1;
+      context.fillStyle = cell === "#" ? theme.block : theme.wall;
+      context.globalAlpha = border ? 0.75 : cell === "#" ? 1 : 0.45;
       context.fillRect(left, top, side - 1, side - 1);
       context.globalAlpha = 1;
     });

@@ -44,6 +44,20 @@ export function paintEmbedding(context, state, rect, theme) {
   });
   context.stroke();
   context.globalAlpha = 1;
+  for (const letter of LETTERS) {
+    const route = state.routes[letter];
+    if (!route?.steps.length) continue;
+    context.strokeStyle = theme[letter];
+    context.lineWidth = 8;
+    context.globalAlpha = 0.45;
+    context.lineJoin = "round";
+    context.setLineDash(letter === "A" ? [] : [8, 5]);
+    context.beginPath();
+    for (const step of routePlaces(route)) context.lineTo(...at[nearest(map.points, step)]);
+    context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+  }
   const size = Math.max(1.6, Math.min(3.4, rect.w / 160));
   map.points.forEach((point, k) => {
     context.fillStyle = colourOf(map, point);
@@ -51,17 +65,6 @@ export function paintEmbedding(context, state, rect, theme) {
     context.arc(...at[k], size, 0, 2 * Math.PI);
     context.fill();
   });
-  for (const letter of LETTERS) {
-    const route = state.routes[letter];
-    if (!route?.steps.length) continue;
-    context.strokeStyle = theme[letter];
-    context.lineWidth = 1.8;
-    context.setLineDash(letter === "A" ? [] : [6, 4]);
-    context.beginPath();
-    for (const step of routePlaces(route)) context.lineTo(...at[nearest(map.points, step)]);
-    context.stroke();
-    context.setLineDash([]);
-  }
   if (state.hover) paintRing(context, at[state.hover.state], 6, theme);
 }
 
@@ -75,6 +78,7 @@ export function paintPlaces(context, map, rect, theme) {
     context.fillRect(x - 0.9 * view.scale, y - 0.9 * view.scale, 1.8 * view.scale, 1.8 * view.scale);
   });
   paintWalls(context, map, view, theme);
+  return view.box;
 }
 
 /** The lattice point whose embedding is closest to the pointer. */

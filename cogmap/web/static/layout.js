@@ -12,7 +12,7 @@ const CHARTS = 250; // height of the strip chart and of the rose
 /** The panes {name, x, y, w, h} and the height of the whole canvas. */
 export function layout(state, width) {
   const map = shownMap(state);
-  if (state.mode === "draw") return rows([[{ name: "editor", w: width, h: editorHeight(width) }]]);
+  if (state.mode === "draw") return rows([[{ name: "editor", w: width, h: editorHeight(state, width) }]]);
   if (!map) return { panes: [], height: 320 };
   const pictures = pictureNames(state);
   const charts = state.mode === "training" ? ["loss"] : ["strip", "rose"];
@@ -75,8 +75,8 @@ function rows(lines) {
   return { panes, height: y - GAP };
 }
 
-function editorHeight(width) {
-  return TITLE + Math.min(560, width);
+function editorHeight({ editor: { rows } }, width) {
+  return TITLE + Math.min(560, (width * rows.length) / rows[0].length);
 }
 
 /** The part of a pane between its title and its colour bar. */

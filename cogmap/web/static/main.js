@@ -30,6 +30,7 @@ export async function start(source) {
     if (!maps?.length) return;
     app.change({ maps });
     await showMap(maps[0].id);
+    await training.resume();
   }
 
   /** Shows a map; `again` keeps start, goal and horizon after the server was away. */

@@ -38,7 +38,7 @@ export function followPlanning(app, guarded) {
     if (signal.aborted) return;
     app.change({ planning: false });
     if (!whole) return;
-    app.say(letters.map((letter) => outcomeText(app.state.routes[letter])).join(" "));
+    app.say(letters.map((letter) => outcomeText(app.state.routes[letter], app.state.compare)).join(" "));
     const count = app.state.routes.A.steps.length;
     if (count && !app.state.inspected) inspect("A", Math.floor(count / 3)); // one to begin with
   }
@@ -99,12 +99,12 @@ export function followPlanning(app, guarded) {
   return { plan, halt, inspect, walk, consider, forget: () => app.change({ inspected: null }) };
 }
 
-function outcomeText(route) {
-  const name = `${route.letter}, ${plannerTitle(route.planner)}:`;
-  if (route.failure) return `${name} ${route.failure}`;
-  if (!route.outcome) return `${name} no outcome.`;
+function outcomeText(route, compared) {
+  const name = compared ? `${route.letter}: ` : `${plannerTitle(route.planner)}: `;
+  if (route.failure) return name + route.failure;
+  if (!route.outcome) return `${name}no outcome.`;
   const { success, length, shortest, steps, seconds } = route.outcome;
-  const speed = `${steps} simulator steps in ${number(seconds, 2)} s.`;
-  if (!success) return `${name} did not reach the goal in ${speed}`;
-  return `${name} reached the goal, ${length.toFixed(1)} units (shortest ${shortest.toFixed(1)}), ${speed}`;
+  if (!success) return `${name}did not reach the goal in ${steps} steps.`;
+  const speed = compared ? "" : `, ${steps} simulator steps in ${number(seconds, 2)} s`;
+  return `${name}reached the goal, ${length.toFixed(1)} units (shortest ${shortest.toFixed(1)})${speed}.`;
 }

@@ -164,7 +164,7 @@ export function inspectionText(state) {
   const best = Math.max(...progress);
   const worth = value === null ? "tried here before" : `V ${number(value)}`;
   return [
-    `${route}, move ${step + 1} of ${way.steps.length} at (${x.toFixed(1)}, ${y.toFixed(1)})`,
+    `${state.compare ? `${route}, move` : "Move"} ${step + 1} of ${way.steps.length} at (${x.toFixed(1)}, ${y.toFixed(1)})`,
     `${chosen ? "chosen" : "candidate"}: towards ${degrees}°, ${worth}, judged ${radius} ${radius === 1 ? "unit" : "units"} on`,
     `${chosen ? "argued for by" : "most progress at"} τ = ${tau}; largest progress ${number(best)}`,
   ];

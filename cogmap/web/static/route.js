@@ -9,9 +9,23 @@ export function routePlaces(route) {
   return route.steps.length ? [route.steps[0].at, ...route.steps.map((step) => step.to)] : [];
 }
 
-/** One route; `faint` while its start or goal are being moved away. */
-export function paintRoute(context, route, view, theme, { longest, faint }) {
+/** Its pixels; two that are compared keep to their own sides of the way. */
+function pixels(route, view, aside) {
   const places = routePlaces(route).map(view.place);
+  if (!aside) return places;
+  return places.map(([x, y], k) => {
+    const [ax, ay] = places[Math.max(0, k - 1)];
+    const [bx, by] = places[Math.min(places.length - 1, k + 1)];
+    const long = Math.hypot(bx - ax, by - ay);
+    return long < 1 ? [x, y] : [x + (aside * (by - ay)) / long, y - (aside * (bx - ax)) / long];
+  });
+}
+
+const ASIDE = { A: 3.5, B: -3.5 };
+
+/** One route; `faint` while its start or goal are being moved away. */
+export function paintRoute(context, route, view, theme, { longest, faint, compared }) {
+  const places = pixels(route, view, compared ? ASIDE[route.letter] : 0);
   if (places.length < 2) return;
   const width = Math.max(2.6, Math.min(4.4, 0.5 * view.scale));
   context.save();
@@ -49,7 +63,7 @@ export function paintBadge(context, route, view, theme, share) {
   const [ax, ay] = places[k - 1];
   const [bx, by] = places[k + 1];
   const long = Math.hypot(bx - ax, by - ay) || 1;
-  const side = route.letter === "A" ? 13 : -13; // across the way, each on its own side
+  const side = 4.5 * ASIDE[route.letter];
   const x = places[k][0] + (side * (by - ay)) / long;
   const y = places[k][1] - (side * (bx - ax)) / long;
   badge(context, x, y, route.letter, theme);

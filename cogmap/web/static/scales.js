@@ -15,7 +15,6 @@ const STOPS = {
 
 export const FIELD_SCALES = ["viridis", "cividis", "grey"];
 export const GREEN = "#009e73";
-export const ROUTES = { A: "#0072b2", B: "#d55e00" };
 
 const tables = {};
 
@@ -56,21 +55,23 @@ export function horizonColour(tau, longest) {
 /** A place in the maze: blue to yellow from left to right, dark to light from bottom to top.
  *  Both survive the common kinds of colour blindness. u and v run from 0 to 1. */
 export function placeColour(u, v) {
-  const lightness = 0.36 + 0.5 * v;
-  const room = 0.06 + 0.09 * Math.sin(Math.PI * lightness);
-  const [a, b] = [0.035 * (1 - 2 * Math.abs(u - 0.5)), room * (2 * u - 1)];
+  const lightness = 0.38 + 0.47 * v;
+  const blue = 0.26 - 0.2 * v; // the strongest blue of a light colour is weak, and so is dark yellow
+  const yellow = 0.07 + 0.1 * v;
+  const b = u < 0.5 ? -blue * (1 - 2 * u) : yellow * (2 * u - 1);
+  const a = 0.05 * (1 - Math.abs(2 * u - 1));
   return `oklab(${lightness.toFixed(3)} ${a.toFixed(3)} ${b.toFixed(3)})`;
 }
 
 const LOOKS = {
   light: {
     page: "#ffffff", ink: "#1f2430", soft: "#5b6472", faint: "#d9dde3", wall: "#d3d8e0",
-    floor: "#f7f8fa", casing: "#ffffff", other: "#15181d", warm: "#b3261e", difference: "difference light",
+    floor: "#f7f8fa", block: "#3b4252", casing: "#ffffff", other: "#15181d", difference: "difference light",
     A: "#0072b2", B: "#d55e00",
   },
   dark: {
     page: "#16181d", ink: "#e8eaee", soft: "#a3abb8", faint: "#343a45", wall: "#39404c",
-    floor: "#1b1e24", casing: "#ffffff", other: "#0b0c0f", warm: "#ff8a80", difference: "difference dark",
+    floor: "#1b1e24", block: "#5a6579", casing: "#ffffff", other: "#0b0c0f", difference: "difference dark",
     A: "#56b4e9", B: "#f0853a",
   },
 };

@@ -46,7 +46,7 @@ function titleOf(state, name) {
     case "strip":
       return stripTitle(state);
     case "rose":
-      return "What the planner saw";
+      return "What the planner saw: 16 candidates by value V";
     case "forming":
       return state.jobField
         ? `G as it is learned, ${state.jobField.tau} ${state.jobField.tau === 1 ? "move" : "moves"} ahead`
@@ -91,12 +91,13 @@ const painters = {
   embedding: (context, state, pane, theme) => {
     const rect = body(pane);
     paintEmbedding(context, state, rect, theme);
-    const key = { x: pane.x, y: rect.y + rect.h - 14, w: 96, h: BAR + 10 };
-    paintPlaces(context, state.map, { ...key, x: pane.x + pane.w - 100 }, theme);
+    const key = { x: pane.x + pane.w - 90, y: rect.y + rect.h - 14, w: 90, h: BAR + 14 };
+    const { x } = paintPlaces(context, state.map, key, theme);
     context.fillStyle = theme.soft;
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "right";
-    context.fillText("coloured by place:", pane.x + pane.w - 106, pane.y + pane.h - 12);
+    context.textBaseline = "bottom";
+    context.fillText("coloured by place:", x - 8, pane.y + pane.h);
     context.textAlign = "left";
   },
   strip: (context, state, pane, theme) => {
@@ -143,7 +144,7 @@ function picture(context, state, pane, theme, { values, range, scale }) {
   const faint = state.dragging !== null;
   const routes = LETTERS.map((letter) => state.routes[letter]).filter(Boolean);
   if (pane.name !== "difference") {
-    for (const route of routes) paintRoute(context, route, seen, theme, { longest, faint });
+    for (const route of routes) paintRoute(context, route, seen, theme, { longest, faint, compared: state.compare });
     if (state.compare && !faint) {
       for (const route of routes) paintBadge(context, route, seen, theme, route.letter === "A" ? 0.35 : 0.6);
     }

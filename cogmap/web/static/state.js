@@ -95,7 +95,7 @@ export function plannerTitle(name) {
 export function number(value, digits = 3) {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e5 || size < 0.001) return value.toExponential(1).replace("e+", "e");
+  if (size >= 1e5 || size < 0.001) return value.toExponential(1).replace("e+", "e").replace(".0", "");
   if (size >= 100) return String(Math.round(value));
   return String(Number(value.toPrecision(digits)));
 }

@@ -79,17 +79,22 @@ export function paintStrip(context, state, rect, theme) {
       context.stroke();
       context.setLineDash([]);
     }
-    route.steps.forEach((step, k) => {
-      context.fillStyle = horizonColour(step.horizon, longest);
-      context.beginPath();
-      const [px, py] = [x(k), rows[0].y(step)];
-      if (letter === "A") context.arc(px, py, 3.4, 0, 2 * Math.PI);
-      else context.rect(px - 3, py - 3, 6, 6);
-      context.fill();
-    });
+    const aside = state.compare ? (letter === "A" ? -3 : 3) : 0; // both are seen where they agree
+    // A rim first, then the colours: the darkest must show on a dark page, the lightest on a light one.
+    for (const rim of [0.8, 0]) {
+      route.steps.forEach((step, k) => {
+        context.fillStyle = rim ? theme.soft : horizonColour(step.horizon, longest);
+        context.beginPath();
+        const [px, py, size] = [x(k), rows[0].y(step) + aside, 3.2 + rim];
+        if (letter === "A") context.arc(px, py, size, 0, 2 * Math.PI);
+        else context.rect(px - 0.9 * size, py - 0.9 * size, 1.8 * size, 1.8 * size);
+        context.fill();
+      });
+    }
     if (state.compare) {
       const last = route.steps.length - 1;
-      badge(context, x(last), rows[2].y(route.steps[last]) - 11, letter, theme);
+      const k = Math.round(last * (letter === "A" ? 0.35 : 0.65)); // apart even if they are alike
+      badge(context, x(k), rows[2].y(route.steps[k]) - 1, letter, theme);
     }
   }
   const chosen = state.inspected && state.routes[state.inspected.route]?.steps[state.inspected.step];

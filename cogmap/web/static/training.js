@@ -4,6 +4,7 @@ import { drawnMap, nearest, prepared } from "cogmap/geometry.js";
 import { latest } from "cogmap/latest.js";
 
 const EVERY = 1000; // ms between two looks
+const KEY = "cogmap training"; // in the tab's own storage
 
 export function followTraining(app, guarded, showMap) {
   let timer = null;
@@ -12,13 +13,26 @@ export function followTraining(app, guarded, showMap) {
   /** Sends the drawn maze; then looks once a second. */
   async function begin() {
     const { rows } = app.state.editor;
-    const cell = app.state.map?.cell ?? 4;
     const job = await guarded(() => app.source.draw(rows));
     if (!job) return;
+    sessionStorage.setItem(KEY, JSON.stringify({ id: job.id, rows }));
+    watch(job, rows);
+  }
+
+  function watch(job, rows) {
     version = 0;
-    const jobMap = drawnMap(rows, cell);
+    const jobMap = drawnMap(rows, app.state.map.cell);
     app.change({ mode: "training", job, jobMap, jobField: null, jobGoal: [0, 0] });
     look();
+  }
+
+  /** Goes on watching after the page was loaded anew. */
+  async function resume() {
+    const kept = app.source.live && JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+    if (!kept || !app.state.map) return;
+    const job = await app.source.job(kept.id).catch(() => null);
+    if (job && ["exploring", "map", "dynamics"].includes(job.phase)) watch(job, kept.rows);
+    else sessionStorage.removeItem(KEY);
   }
 
   async function look() {
@@ -72,7 +86,7 @@ export function followTraining(app, guarded, showMap) {
     if (stopped) await take({ ...stopped, phase: stopped.phase === "done" ? "done" : "stopped" });
   }
 
-  return { begin, stop, field };
+  return { begin, resume, stop, field };
 }
 
 /** A corner of the maze: from there the field has the longest way to form. */
