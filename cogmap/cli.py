@@ -208,6 +208,20 @@ class Bench:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Serve:
+    """Open a trained run as a page in the browser: fields, horizons, plans, drawn mazes."""
+
+    run: Run = Path("models/pointmaze-large")
+    """A run or model folder."""
+    port: int = 8000
+    """Where to listen."""
+    host: str = "127.0.0.1"
+    """Address to listen at; 0.0.0.0 lets other machines in."""
+    work: Path = Path("runs/drawn")
+    """Folder for mazes that are drawn on the page."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Info:
     """Say what a run, a model or a dataset holds; without an argument, what is installed."""
 
@@ -224,6 +238,7 @@ COMMANDS = {
     "demo": Demo,
     "reproduce": Reproduce,
     "bench": Bench,
+    "serve": Serve,
     "info": Info,
 }
 

@@ -1,0 +1,33 @@
+"""cogmap serve"""
+
+from __future__ import annotations
+
+import socket
+
+from cogmap.cli import Serve
+from cogmap.errors import CogmapError
+
+
+def run(settings: Serve) -> None:
+    try:
+        import uvicorn
+
+        from cogmap.web.server import create_app
+    except ImportError as error:
+        raise CogmapError(f"the page needs {error.name}; pip install 'cogmap[web]'.") from None
+    check_port(settings.host, settings.port)
+    app = create_app(settings.run, work=settings.work)
+    print(f"{settings.run} -> http://{settings.host}:{settings.port} (API: /docs; Ctrl-C ends it)")
+    uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning")
+
+
+def check_port(host: str, port: int) -> None:
+    """Raises where the server could not listen."""
+    try:
+        with socket.create_server((host, port)):
+            pass
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CogmapError(
+            f"cannot listen on {host}:{port}: {reason}; give another --port."
+        ) from None

@@ -1,0 +1,221 @@
+"""A trained run as the page looks at it: fields of scores, embeddings, routes, candidates."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from cogmap.agent import Agent
+from cogmap.envs.maze import CELL, GOAL_RADIUS, Maze
+from cogmap.envs.pointmaze import PointMaze
+from cogmap.errors import CogmapError
+from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
+from cogmap.evaluation.tasks import Task, draw_pairs, official_tasks, pairs_file
+from cogmap.planning.objective import Horizons
+from cogmap.planning.planner import Memory, Planner
+from cogmap.report.figures.projections import align, tsne
+from cogmap.temporal.model import TemporalModel
+from cogmap.temporal.scorer import LearnedScorer
+from cogmap.theory.scorer import ExactScorer
+from cogmap.web import messages
+
+EXACT_LIMIT = 1600  # states up to which the spectrum of the walk takes seconds
+PLANNERS_KEPT = 16  # a temperature slider asks for many
+
+
+class Scores:
+    """G over a maze's lattice, learned and exact, at octaves of the horizon."""
+
+    def __init__(self, temporal: TemporalModel, maze: Maze) -> None:
+        self.maze = maze
+        self.points = maze.lattice.points
+        self.taus = Horizons.octaves(temporal.config.tau_max).taus.tolist()
+        self.has_exact = len(self.points) <= EXACT_LIMIT
+        self._temporal = temporal
+        self._sources = torch.as_tensor(self.points, dtype=torch.float32)
+        self._scorers = {tau: LearnedScorer(temporal, torch.tensor([tau])) for tau in self.taus}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _exact(self) -> ExactScorer:
+        return ExactScorer(self.points, self.maze.lattice.successors, torch.tensor(self.taus))
+
+    def field(self, goal: messages.Place, tau: int, score: messages.Score) -> np.ndarray:
+        """G towards the goal from every lattice point at one of `taus`. -> (S,)"""
+        self._check(tau)
+        target = torch.tensor([goal], dtype=torch.float32)
+        if score == "learned":
+            scorer = self._scorers[tau]
+            return scorer.score(self._sources[None], scorer.embed_goals(target))[0, :, 0].numpy()
+        if not self.has_exact:
+            raise CogmapError(
+                f"this maze has {len(self.points)} states; exact scores are drawn up to "
+                f"{EXACT_LIMIT}."
+            )
+        with self._lock:  # the walk's spectrum is computed once
+            exact = self._exact
+            ratios = exact.embed_goals(target)
+        return exact.score(self._sources[None], ratios)[0, :, self.taus.index(tau)].numpy()
+
+    @torch.no_grad()
+    def embedding(self, tau: int) -> np.ndarray:
+        """h(x, tau) of every lattice point. -> (S, D)"""
+        self._check(tau)
+        horizon = self._temporal.horizon(torch.tensor([tau]))
+        feature = self._temporal.source_trunk(self._sources)
+        return self._temporal.source_head(feature, horizon)[:, 0].numpy()
+
+    def _check(self, tau: int) -> None:
+        if tau not in self.taus:
+            known = ", ".join(map(str, self.taus))
+            raise CogmapError(f"tau={tau}; this page shows {known}.")
+
+
+class Chart:
+    """A run ready to be asked."""
+
+    def __init__(self, folder: Path, *, id: str) -> None:
+        self.id, self.folder = id, folder
+        self.agent = Agent.load(folder, device="cpu")
+        if self.agent.maze is None:
+            raise CogmapError(f"{folder} was trained without a maze; there is none to show.")
+        self.world: PointMaze = self.agent.world()
+        self.world.physics()  # the simulator takes seconds to import: now, not at the first plan
+        self.scores = Scores(self.agent.temporal, self.agent.maze)
+        self._planners: dict[str, Planner] = {}
+        self._projections: dict[tuple[int, messages.Method], np.ndarray] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def description(self) -> messages.Map:
+        maze, config = self.world.maze, self.agent.temporal.config
+        low, high = maze.bounds
+        task = _first_task(maze)
+        loss = "softmax contrast" if config.normalised else "binary contrast"
+        return messages.Map(
+            id=self.id,
+            name=maze.name,
+            rows=maze.text.splitlines(),
+            low=_place(low),
+            high=_place(high),
+            cell=CELL,
+            goal_radius=GOAL_RADIUS,
+            points=[_place(point) for point in maze.lattice.points],
+            taus=self.scores.taus,
+            exact=self.scores.has_exact,
+            start=task.start,
+            goal=task.goal,
+            trained=f"{loss}, horizons to {config.tau_max:,}, {len(maze.lattice):,} states",
+        )
+
+    def projection(self, tau: int, method: messages.Method) -> np.ndarray:
+        """The embedding in a plane, turned onto the maze, within [-1, 1]. -> (S, 2)"""
+        with self._lock:
+            if (tau, method) not in self._projections:
+                embedding = self.scores.embedding(tau)
+                flat = tsne(embedding, dimensions=2) if method == "tsne" else pca(embedding)
+                plane = align(flat, self.scores.points)
+                plane -= (plane.max(axis=0) + plane.min(axis=0)) / 2
+                self._projections[tau, method] = plane / max(float(np.abs(plane).max()), 1e-12)
+            return self._projections[tau, method]
+
+    def planner(self, name: str) -> Planner:
+        """By name; the last few are kept, with their goals' embeddings."""
+        found = self._planners.pop(name, None) or self.agent.planner(name, world=self.world)
+        self._planners[name] = found
+        while len(self._planners) > PLANNERS_KEPT:
+            self._planners.pop(next(iter(self._planners)))
+        return found
+
+    def check(self, asked: messages.PlanRequest) -> Planner:
+        """Raises for what cannot be planned, before anything is sent."""
+        self.world.check_task(np.array(asked.start), np.array(asked.goal))
+        return self.planner(asked.planner)
+
+    def drive(
+        self, asked: messages.PlanRequest, planner: Planner
+    ) -> Iterator[messages.Step | messages.Outcome]:
+        """The route, one decision after the other, as it is executed in the simulator."""
+        began = time.perf_counter()
+        goal = np.array(asked.goal)
+        task = Task("page", asked.start, asked.goal)
+        running = as_they_run(self.world, [task], PlannerPolicy(planner), budget=asked.budget)
+        for [episode] in running:
+            if not episode.decisions:
+                continue
+            decision = episode.decisions[-1]
+            yield messages.Step(
+                at=_place(episode.route[-2]),
+                to=_place(episode.route[-1]),
+                candidate=decision.candidate,
+                horizon=decision.horizon,
+                value=decision.value,
+                left=round(self.world.shortest(episode.route[-1], goal), 3),
+            )
+        yield messages.Outcome(
+            success=episode.success,
+            steps=episode.steps,
+            length=round(episode.length, 3),
+            shortest=round(episode.shortest, 3),
+            seconds=round(time.perf_counter() - began, 3),
+        )
+
+    def candidates(self, asked: messages.InspectRequest) -> messages.Candidates:
+        """What the planner weighed at the last of the places."""
+        planner = self.planner(asked.planner)
+        count = len(planner.candidates.actions)
+        if len(asked.chosen) != len(asked.places) - 1 or not all(
+            0 <= chosen < count for chosen in asked.chosen
+        ):
+            raise CogmapError(
+                f"{len(asked.places)} places and {len(asked.chosen)} candidates; give the "
+                f"candidate (0 to {count - 1}) taken at each place but the last."
+            )
+        here = np.array(asked.places[-1])
+        self.world.check_place("place", here)
+        self.world.check_place("goal", np.array(asked.goal))
+        memory = Memory(np.array(asked.places[:-1]).reshape(-1, 2), list(asked.chosen))
+        options = planner.weigh(here[None], np.array([asked.goal]), memories=[memory])
+        value, radius = options.value[0].max(-1)
+        row = torch.arange(count)
+        outcome, gain = options.outcomes[0][row, radius], options.progress[0][row, radius]
+        return messages.Candidates(
+            taus=planner.scorer.taus.tolist(),
+            best=int(value.argmax()),
+            candidates=[
+                messages.Candidate(
+                    action=_place(action),
+                    value=float(value[k]) if value[k].isfinite() else None,
+                    radius=planner.candidates.radii[int(radius[k])],
+                    outcome=_place(outcome[k].numpy()),
+                    progress=[round(float(g), 6) for g in gain[k]],
+                )
+                for k, action in enumerate(planner.candidates.actions)
+            ],
+        )
+
+
+def _place(xy: np.ndarray) -> tuple[float, float]:
+    return round(float(xy[0]), 4), round(float(xy[1]), 4)
+
+
+def pca(embedding: np.ndarray) -> np.ndarray:
+    """The two directions of largest spread. (S, D) -> (S, 2)"""
+    centred = embedding - embedding.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    return centred @ axes[:2].T
+
+
+def _first_task(maze: Maze) -> Task:
+    """Where the page begins: the first official task, else a random pair."""
+    if pairs_file(maze) is not None:
+        first = official_tasks(maze, episodes=1, seed=0)[0]
+        centre = maze.lattice.points[maze.lattice.nearest(np.array([first.start, first.goal]))]
+        return Task(first.name, _place(centre[0]), _place(centre[1]))
+    return draw_pairs(maze, count=1, seed=0)[0]

@@ -1,0 +1,143 @@
+"""What the page and the server say to each other, typed; /docs is made from it.
+
+Fields of the maze come one number a lattice point, in the order of `Map.points`. Positions are in
+the simulator's units, y upward.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Place = Annotated[tuple[float, float], Field(description="x, y")]
+Score = Literal["learned", "exact"]
+Method = Literal["pca", "tsne"]
+Phase = Literal["exploring", "map", "dynamics", "done", "failed", "stopped"]
+
+LARGEST_DRAWN = 16  # cells on a side of a drawn maze: more would not train within two minutes
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Map(Message):
+    """A trained run: its maze, and what can be asked of it."""
+
+    id: str
+    name: str
+    rows: list[str] = Field(description="'#' wall, '.' free; the first row has the lowest y")
+    low: Place = Field(description="lower corner of the maze; row 0 begins there")
+    high: Place
+    cell: float = Field(description="side of a cell")
+    goal_radius: float
+    points: list[Place] = Field(description="the lattice")
+    taus: list[int] = Field(description="octaves of the horizon")
+    exact: bool = Field(description="whether the maze is small enough for G*")
+    start: Place
+    goal: Place
+    trained: str = Field(description="one line: the loss, the walk, the horizons")
+
+
+class FieldOfScores(Message):
+    """G towards a goal at one horizon."""
+
+    tau: int
+    score: Score
+    values: list[float]
+
+
+class Embedding(Message):
+    """h(x, tau) of every lattice point, projected to a plane and turned onto the maze."""
+
+    tau: int
+    method: Method
+    points: list[Place] = Field(description="within [-1, 1] on both axes")
+
+
+class PlanRequest(Message):
+    start: Place
+    goal: Place
+    planner: str = Field("log", description="log, gp, pap, geometric, or beta=NUMBER")
+    budget: int = Field(1000, ge=1, le=5000, description="simulator steps")
+
+
+class Step(Message):
+    """One decision and where it led."""
+
+    kind: Literal["step"] = "step"
+    at: Place = Field(description="where it was decided")
+    to: Place = Field(description="where the agent stood afterwards")
+    candidate: int
+    horizon: int = Field(description="the horizon that argued for it")
+    value: float = Field(description="V of the chosen candidate")
+    left: float = Field(description="shortest way from `to` to the goal region")
+
+
+class Outcome(Message):
+    """How a route ended."""
+
+    kind: Literal["outcome"] = "outcome"
+    success: bool
+    steps: int
+    length: float
+    shortest: float
+    seconds: float
+
+
+class Failure(Message):
+    """The last line of a route that could not go on."""
+
+    kind: Literal["failure"] = "failure"
+    detail: str
+
+
+class InspectRequest(Message):
+    """The candidates of one decision, given the decisions before it."""
+
+    places: list[Place] = Field(min_length=1, max_length=1000, description="the last one is here")
+    chosen: list[int] = Field(max_length=1000, description="candidates taken at all but the last")
+    goal: Place
+    planner: str = "log"
+
+
+class Candidate(Message):
+    action: Place
+    value: float | None = Field(description="V at its best radius; None: tried here before")
+    radius: int = Field(description="units along the action at which it is best")
+    outcome: Place = Field(description="where the local model expects to be then")
+    progress: list[float] = Field(description="at each of `taus`")
+
+
+class Candidates(Message):
+    taus: list[int]
+    best: int
+    candidates: list[Candidate]
+
+
+class DrawRequest(Message):
+    rows: list[str] = Field(
+        min_length=3, max_length=LARGEST_DRAWN, description="'#' wall, '.' free; equal lengths"
+    )
+
+
+class Report(Message):
+    step: int
+    loss: float
+
+
+class Job(Message):
+    """A training of a drawn maze."""
+
+    id: str
+    map: str | None = Field(description="id of the finished map")
+    phase: Phase
+    step: int
+    of: int
+    loss: list[Report] = Field(description="of the temporal model")
+    seconds: float
+    detail: str = Field(description="what is going on, or what went wrong, in words")
+    points: list[Place]
+    taus: list[int]
+    version: int = Field(description="grows when a new state of the model can be looked at")

@@ -1,0 +1,197 @@
+"""The page's server: FastAPI over one run and the mazes that were drawn; /docs describes it.
+
+Nothing here reaches for another host, and the page is served from the package.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import FastAPI, HTTPException, Query, Request
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from fastapi.staticfiles import StaticFiles
+
+import cogmap
+from cogmap.errors import CogmapError
+from cogmap.web import messages
+from cogmap.web.chart import Chart, Scores
+from cogmap.web.workshop import Training, Workshop
+
+SERVED = "run"  # id of the run that the server was started with
+Coordinate = Annotated[float, Query(allow_inf_nan=False)]
+
+
+class Lines(StreamingResponse):
+    """One JSON message a line, sent as they come."""
+
+    media_type = "application/x-ndjson"
+
+
+class Shelf:
+    """The charts of one server: the run it was started with, then drawn mazes, each read once."""
+
+    def __init__(self, folder: Path, workshop: Workshop) -> None:
+        self.workshop = workshop
+        self._charts = {SERVED: Chart(folder, id=SERVED)}
+        self._lock = threading.Lock()
+
+    def get(self, id: str) -> Chart:
+        with self._lock:
+            if id not in self._charts:
+                try:
+                    training = self.workshop.get(id)
+                except KeyError:
+                    raise HTTPException(404, f"no map {id!r} here.") from None
+                if training.status().phase != "done":
+                    raise HTTPException(409, f"the map {id!r} is not trained yet.")
+                self._charts[id] = Chart(training.folder, id=id)
+            return self._charts[id]
+
+    def ids(self) -> list[str]:
+        drawn = [one.id for one in self.workshop.all() if one.status().phase == "done"]
+        return [SERVED, *drawn]
+
+
+def create_app(
+    folder: Path, *, work: Path, training: dict[str, int | str] | None = None
+) -> FastAPI:
+    """The page of a run. Drawn mazes are trained in `work`; `training` overrides their settings."""
+    workshop = Workshop(work, training=training or {})
+    shelf = Shelf(folder, workshop)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        workshop.close()
+
+    app = FastAPI(
+        title="cogmap",
+        version=cogmap.__version__,
+        summary="Fields, plans and embeddings of a trained run.",
+        lifespan=lifespan,
+        docs_url=None,  # FastAPI's own pages load scripts from another host
+        redoc_url=None,
+    )
+
+    @app.exception_handler(CogmapError)
+    def refuse(request: Request, error: CogmapError) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, status_code=422)
+
+    @app.get("/api/health")
+    def health() -> dict[str, bool]:
+        """Whether the server is there."""
+        return {"ok": True}
+
+    @app.get("/api/maps")
+    def maps() -> list[dict[str, str]]:
+        """The run that is served, then the drawn mazes that are trained."""
+        return [{"id": id, "name": shelf.get(id).description.name} for id in shelf.ids()]
+
+    @app.get("/api/maps/{id}")
+    def one_map(id: str) -> messages.Map:
+        """A maze and what can be asked of its model."""
+        return shelf.get(id).description
+
+    @app.get("/api/maps/{id}/field")
+    def field(
+        id: str, x: Coordinate, y: Coordinate, tau: int, score: messages.Score = "learned"
+    ) -> messages.FieldOfScores:
+        """G towards the goal (x, y) from every lattice point at one horizon."""
+        chart = shelf.get(id)
+        chart.world.check_bounds("goal", (x, y))
+        return _field(chart.scores, (x, y), tau, score)
+
+    @app.get("/api/maps/{id}/embedding")
+    def embedding(id: str, tau: int, method: messages.Method = "pca") -> messages.Embedding:
+        """h(x, tau) of every lattice point in a plane."""
+        plane = shelf.get(id).projection(tau, method).round(4).tolist()
+        return messages.Embedding(tau=tau, method=method, points=[(x, y) for x, y in plane])
+
+    @app.post(
+        "/api/maps/{id}/plan",
+        response_class=Lines,
+        responses={200: {"model": messages.Step | messages.Outcome | messages.Failure}},
+    )
+    def plan(id: str, asked: messages.PlanRequest) -> Lines:
+        """Plans in the simulator: one Step a line as it is executed, then an Outcome."""
+        chart = shelf.get(id)
+        planner = chart.check(asked)
+
+        def lines() -> Iterator[str]:
+            try:
+                for message in chart.drive(asked, planner):
+                    yield message.model_dump_json() + "\n"
+            except CogmapError as error:
+                yield messages.Failure(detail=str(error)).model_dump_json() + "\n"
+
+        return Lines(lines())
+
+    @app.post("/api/maps/{id}/inspect")
+    def inspect(id: str, asked: messages.InspectRequest) -> messages.Candidates:
+        """What each candidate of one decision promised, at every horizon."""
+        return shelf.get(id).candidates(asked)
+
+    @app.post("/api/mazes")
+    def draw(asked: messages.DrawRequest) -> messages.Job:
+        """Begins to explore and train a drawn maze."""
+        return workshop.start(asked.rows).status()
+
+    @app.get("/api/jobs/{id}")
+    def job(id: str) -> messages.Job:
+        """How far a training is."""
+        return _training(workshop, id).status()
+
+    @app.delete("/api/jobs/{id}")
+    def stop(id: str) -> messages.Job:
+        """Stops a training."""
+        training = _training(workshop, id)
+        training.stop()
+        return training.status()
+
+    @app.get("/api/jobs/{id}/field")
+    def job_field(id: str, x: Coordinate, y: Coordinate, tau: int) -> messages.FieldOfScores:
+        """G as it is at the newest checkpoint of a training."""
+        return _field(_training(workshop, id).scores(), (x, y), tau, "learned")
+
+    @app.get("/files/{id}/{path:path}", response_class=FileResponse)
+    def file(id: str, path: str) -> FileResponse:
+        """A file of the run's folder, such as config.json or temporal/metrics.jsonl."""
+        root = shelf.get(id).folder.resolve()
+        found = (root / path).resolve()
+        if not found.is_relative_to(root):
+            raise HTTPException(403, "that path lies outside the run folder.")
+        if not found.is_file():
+            raise HTTPException(404, f"the run has no file {path!r}.")
+        return FileResponse(found)
+
+    static = Path(str(resources.files("cogmap.web").joinpath("static")))
+
+    @app.get("/", include_in_schema=False)
+    def index() -> FileResponse:
+        return FileResponse(static / "index.html")
+
+    @app.get("/docs", include_in_schema=False)
+    def documentation() -> FileResponse:
+        return FileResponse(static / "docs.html")
+
+    app.mount("/static", StaticFiles(directory=static), name="static")
+    return app
+
+
+def _training(workshop: Workshop, id: str) -> Training:
+    try:
+        return workshop.get(id)
+    except KeyError:
+        raise HTTPException(404, f"no training {id!r} here.") from None
+
+
+def _field(
+    scores: Scores, goal: messages.Place, tau: int, score: messages.Score
+) -> messages.FieldOfScores:
+    values = scores.field(goal, tau, score).round(3).tolist()
+    return messages.FieldOfScores(tau=tau, score=score, values=values)
