@@ -16,7 +16,7 @@ export function guard(app, recovered) {
       } catch {
         return knock();
       }
-      app.change({ trouble: "", status: "the server is back" });
+      app.change({ trouble: "", status: "The server is back." });
       recovered();
     }, EVERY);
   }
@@ -27,10 +27,10 @@ export function guard(app, recovered) {
     } catch (error) {
       if (error.name === "AbortError") return undefined;
       if (error instanceof Refused) {
-        app.say(error.message);
+        app.change({ busy: "", note: "", status: sentence(error.message) });
       } else if (error instanceof Unreachable) {
         const trouble = "The server has stopped; start it again with cogmap serve.";
-        app.change({ trouble, planning: false, playing: false });
+        app.change({ trouble, planning: false, playing: false, busy: "" });
         knock();
       } else {
         throw error;
@@ -38,4 +38,8 @@ export function guard(app, recovered) {
       return undefined;
     }
   };
+}
+
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

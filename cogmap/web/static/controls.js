@@ -45,7 +45,7 @@ export function bindControls(app, { refresh, planning, training, horizon, showMa
   on("scale", "change", (box) => app.change({ scale: box.value }));
   on("draw", "click", () => {
     const drawing = app.state.mode === "map";
-    app.change({ mode: drawing ? "draw" : "map", playing: false, status: "" });
+    app.change({ mode: drawing ? "draw" : "map", playing: false, note: "", status: "" });
     find("canvas").focus({ preventScroll: true });
   });
   const size = () => {
@@ -73,7 +73,7 @@ function sync(state) {
   document.documentElement.dataset.theme = state.dark ? "dark" : "light";
   document.body.dataset.mode = state.mode;
   put("theme", "textContent", state.dark ? "Light" : "Dark");
-  put("status", "textContent", state.status);
+  put("status", "textContent", state.busy || [state.note, state.status].filter(Boolean).join(" "));
   put("reading", "textContent", state.inspected?.candidates ? state.reading : "");
   put("banner", "textContent", state.trouble);
   put("banner", "hidden", !state.trouble);

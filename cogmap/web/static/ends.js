@@ -7,20 +7,18 @@ export function moveEnd(app, which, place) {
   const { map } = app.state;
   const found = settled(map, place);
   const [x, y] = found.place;
-  const at = `the ${which} is at (${x}, ${y})`;
-  const status = found.moved
-    ? `that is ${found.wall ? "a wall" : "too close to a wall"}; ${at}, the nearest free point`
-    : at;
-  app.change({ [which]: found.place, status });
+  const at = `he ${which} is at (${x}, ${y})`;
+  const note = `That is ${found.wall ? "a wall" : "too close to a wall"}; t${at}, the nearest free point.`;
+  app.change({ [which]: found.place, note: found.moved ? note : "", status: found.moved ? "" : `T${at}.` });
 }
 
 /** One lattice point further, or a word about the wall. */
 export function nudgeEnd(app, which, direction) {
   const place = neighbour(app.state.map, app.state[which], direction);
   if (!place) {
-    app.say(`a wall; the ${which} stays at (${app.state[which].join(", ")})`);
+    app.change({ note: "", status: `A wall; the ${which} stays at (${app.state[which].join(", ")}).` });
     return false;
   }
-  app.change({ [which]: place, status: `the ${which} is at (${place.join(", ")})` });
+  app.change({ [which]: place, note: "", status: `The ${which} is at (${place.join(", ")}).` });
   return true;
 }

@@ -22,15 +22,15 @@ export function followFields(app, guarded) {
         const { map, goal } = app.state;
         const tau = tauOf(app.state);
         const name = `${map.id} ${score} ${goal} ${tau}`;
-        const wait = setTimeout(() => app.say("computing the exact score ..."), 400);
+        const wait = setTimeout(() => app.change({ busy: "Computing the scores ..." }), 400);
         try {
           const field = await remembered(name, () => app.source.field(map.id, goal, tau, score));
           if (app.state.map !== map) return;
           app.change({ fields: { ...app.state.fields, [score]: { ...field, goal } } });
         } finally {
           clearTimeout(wait);
+          if (app.state.busy.startsWith("Computing the scores")) app.change({ busy: "" });
         }
-        if (app.state.status.startsWith("computing the exact")) app.say("");
       }),
     );
 
@@ -42,7 +42,8 @@ export function followFields(app, guarded) {
       const { map, method } = app.state;
       const tau = tauOf(app.state);
       const wait = setTimeout(() => {
-        app.say(method === "tsne" ? "computing t-SNE, some seconds ..." : "computing the embedding ...");
+        const what = method === "tsne" ? "t-SNE, some seconds" : "the embedding";
+        app.change({ busy: `Computing ${what} ...` });
       }, 300);
       try {
         const name = `${map.id} ${method} ${tau}`;
@@ -50,8 +51,8 @@ export function followFields(app, guarded) {
         if (app.state.map === map) app.change({ embedding: found });
       } finally {
         clearTimeout(wait);
+        if (/t-SNE|embedding/.test(app.state.busy)) app.change({ busy: "" });
       }
-      if (app.state.status.startsWith("computing")) app.say("");
     }),
   );
 

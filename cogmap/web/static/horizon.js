@@ -1,7 +1,5 @@
 // The horizon: one octave at a time, by hand or as a film.
 
-import { tauOf } from "cogmap/state.js";
-
 const EVERY = 750; // ms an octave
 
 export function followHorizon(app, { refresh, training }) {
@@ -10,7 +8,6 @@ export function followHorizon(app, { refresh, training }) {
   function set(octave) {
     const count = (app.state.mode === "training" ? app.state.job?.taus : app.state.map?.taus)?.length ?? 1;
     app.change({ octave: Math.max(0, Math.min(count - 1, octave)) });
-    app.say(`horizon ${tauOf(app.state)}`);
     if (app.state.mode === "training") training.field();
     else refresh();
   }

@@ -48,11 +48,11 @@ export function followKeys(app, canvas, { refresh, planning, horizon }) {
       const i = Math.max(0, Math.min(rows.length - 1, cursor[0] + direction[1]));
       const j = Math.max(0, Math.min(rows[0].length - 1, cursor[1] + direction[0]));
       const kind = rows[i][j] === "#" ? "wall" : "floor";
-      app.change({ editor: { rows, cursor: [i, j] }, status: `row ${i + 1}, column ${j + 1}: ${kind}` });
+      app.change({ editor: { rows, cursor: [i, j] }, note: "", status: `Row ${i + 1}, column ${j + 1}: ${kind}.` });
     } else if (event.key === " " || event.key === "Enter") {
       const mark = rows[cursor[0]][cursor[1]] === "#" ? "." : "#";
       const after = painted(rows, cursor, mark);
-      const status = after === rows ? "the border stays wall" : mark === "#" ? "now a wall" : "now floor";
+      const status = after === rows ? "The border stays wall." : mark === "#" ? "Now a wall." : "Now floor.";
       app.change({ editor: { rows: after, cursor }, status });
     } else return false;
     return true;

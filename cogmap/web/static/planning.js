@@ -30,13 +30,13 @@ export function followPlanning(app, guarded) {
     stop = new AbortController();
     const { signal } = stop;
     const letters = app.state.compare ? LETTERS : ["A"];
-    app.change({ inspected: null, routes: { A: null, B: null }, planning: true, status: "planning ..." });
+    app.change({ inspected: null, routes: { A: null, B: null }, planning: true, busy: "Planning ..." });
     const whole = await guarded(async () => {
       await Promise.all(letters.map((letter) => one(letter, signal)));
       return true;
     });
     if (signal.aborted) return;
-    app.change({ planning: false });
+    app.change({ planning: false, busy: "" });
     if (!whole) return;
     app.say(letters.map((letter) => outcomeText(app.state.routes[letter], app.state.compare)).join(" "));
     const count = app.state.routes.A.steps.length;
@@ -45,7 +45,7 @@ export function followPlanning(app, guarded) {
 
   function halt() {
     stop?.abort();
-    app.change({ planning: false, status: "stopped" });
+    app.change({ planning: false, busy: "", status: "Stopped." });
   }
 
   const candidates = latest((letter, step) =>
@@ -84,7 +84,7 @@ export function followPlanning(app, guarded) {
     const now = app.state.inspected;
     const letter = now?.route ?? "A";
     const count = app.state.routes[letter]?.steps.length ?? 0;
-    if (!count) return app.say("there is no route to walk along; plan one first");
+    if (!count) return app.say("There is no route to walk along; plan one first.");
     const step = now ? now.step + by : by > 0 ? 0 : count - 1;
     inspect(letter, Math.max(0, Math.min(count - 1, step)), true);
   }

@@ -29,7 +29,7 @@ export function paintRoute(context, route, view, theme, { longest, faint, compar
   if (places.length < 2) return;
   const width = Math.max(2.6, Math.min(4.4, 0.5 * view.scale));
   context.save();
-  context.globalAlpha = faint ? 0.25 : 1;
+  context.globalAlpha = faint ? 0.3 : 1;
   context.lineCap = "round";
   context.lineJoin = "round";
   // A casing keeps the line apart from any field: light for A, dark for B.
@@ -38,6 +38,7 @@ export function paintRoute(context, route, view, theme, { longest, faint, compar
   context.beginPath();
   for (const place of places) context.lineTo(...place);
   context.stroke();
+  if (faint) return context.restore();
   context.lineWidth = width;
   context.setLineDash(DASH[route.letter]);
   if (route.letter === "B") context.lineCap = "butt";

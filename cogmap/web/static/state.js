@@ -41,7 +41,9 @@ export function initialState() {
     jobMap: null, // the drawn map while it is trained
     jobGoal: [0, 0],
     jobField: null,
-    status: "", // what the page is doing
+    status: "", // what happened last
+    note: "", // what became of the last click on a wall
+    busy: "", // what the page is waiting for
     reading: "", // the inspected decision in words
     trouble: "", // the server has stopped
   };

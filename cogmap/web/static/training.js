@@ -56,15 +56,15 @@ export function followTraining(app, guarded, showMap) {
       field();
     }
     if (job.phase === "done" && job.map) {
-      app.change({ mode: "map", job: null, status: "trained; this is your maze" });
+      app.change({ mode: "map", job: null, status: "Trained; this is your maze." });
       const maps = await guarded(() => app.source.maps());
       if (maps) app.change({ maps });
       await showMap(job.map);
     } else if (job.phase === "failed" || job.phase === "stopped") {
-      const status = job.phase === "failed" ? `training failed: ${job.detail}` : "training stopped";
+      const status = job.phase === "failed" ? `Training failed: ${job.detail}` : "Training stopped.";
       app.change({ mode: "draw", job: null, status });
     } else {
-      app.say(job.detail);
+      app.change({ note: "", status: `${job.detail.charAt(0).toUpperCase()}${job.detail.slice(1)} ...` });
     }
   }
 
