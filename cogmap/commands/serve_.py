@@ -10,12 +10,14 @@ from cogmap.errors import CogmapError
 
 def run(settings: Serve) -> None:
     try:
+        import torch
         import uvicorn
 
         from cogmap.web.server import create_app
     except ImportError as error:
         raise CogmapError(f"the page needs {error.name}; pip install 'cogmap[web]'.") from None
     check_port(settings.host, settings.port)
+    torch.set_num_threads(1)  # requests come side by side, and a training may run beside them
     app = create_app(settings.run, work=settings.work)
     print(f"{settings.run} -> http://{settings.host}:{settings.port} (API: /docs; Ctrl-C ends it)")
     uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning")
