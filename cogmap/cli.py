@@ -222,6 +222,26 @@ class Serve:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Report:
+    """Write a run as one HTML file that needs no server: scores, planned routes, tables."""
+
+    run: Run
+    """A run or model folder."""
+    html: Path
+    """File to write."""
+    planner: str = "log"
+    """log (recommended), gp, pap, geometric, or beta=NUMBER."""
+    tasks: str | None = None
+    """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]."""
+    episodes: int | None = None
+    """Episodes of each task; by default 4 official, 1 of each pair."""
+    budget: int | None = None
+    """Simulator steps of each episode; by default 1,000 official, 5,000 for pairs."""
+    seed: int = 0
+    """Source of the start and goal noise."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Info:
     """Say what a run, a model or a dataset holds; without an argument, what is installed."""
 
@@ -239,6 +259,7 @@ COMMANDS = {
     "reproduce": Reproduce,
     "bench": Bench,
     "serve": Serve,
+    "report": Report,
     "info": Info,
 }
 

@@ -18,9 +18,10 @@ export function layout(state, width) {
   const charts = state.mode === "training" ? ["loss"] : ["strip", "rose"];
   if (width < 620) {
     const all = pictures.map((name) => picture(map, name, width));
-    return rows([...all, ...charts.map((name) => ({ name, w: width, h: CHARTS }))].map((p) => [p]));
+    const below = [...charts, ...extra(state)].map((name) => ({ name, w: width, h: CHARTS }));
+    return rows([...all, ...below].map((pane) => [pane]));
   }
-  if (pictures.length === 1) return beside(map, pictures[0], charts, width);
+  if (pictures.length === 1) return beside(map, pictures[0], charts, width, extra(state));
   const columns = pictures.length === 3 && width >= 900 ? 3 : 2;
   const side = (width - GAP * (columns - 1)) / columns;
   const lines = [];
@@ -46,8 +47,13 @@ function picture(map, name, w) {
   return { name, w, h: TITLE + Math.min(TALLEST, w * aspect(map)) + BAR };
 }
 
-/** One picture on the left, the charts stacked on its right. */
-function beside(map, name, charts, width) {
+/** A report also shows how its model was trained. */
+function extra(state) {
+  return state.curve ? ["loss"] : [];
+}
+
+/** One picture on the left, the charts stacked on its right, the rest below. */
+function beside(map, name, charts, width, rest) {
   const left = { ...picture(map, name, 0.6 * (width - GAP)), x: 0, y: 0 };
   const each = Math.max(210, (left.h - GAP * (charts.length - 1)) / charts.length);
   const right = charts.map((chart, k) => ({
@@ -57,8 +63,10 @@ function beside(map, name, charts, width) {
     w: 0.4 * (width - GAP),
     h: each,
   }));
-  const height = Math.max(left.h, charts.length * (each + GAP) - GAP);
-  return { panes: [left, ...right], height };
+  let height = Math.max(left.h, charts.length * (each + GAP) - GAP);
+  const below = rest.map((chart) => ({ name: chart, x: 0, y: height + GAP, w: width, h: 200 }));
+  if (below.length) height += GAP + 200;
+  return { panes: [left, ...right, ...below], height };
 }
 
 function rows(lines) {

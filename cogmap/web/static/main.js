@@ -62,7 +62,7 @@ export async function start(source) {
     else app.change({ routes: { A: null, B: null } });
   };
   app.choose = (task) => {
-    app.change({ start: task.start, goal: task.goal, task: task.name });
+    app.change({ start: task.start, goal: task.goal, task: task.number });
     refresh();
     planning.plan();
   };

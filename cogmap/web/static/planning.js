@@ -10,7 +10,7 @@ export function followPlanning(app, guarded) {
 
   async function one(letter, signal) {
     const { map, start, goal } = app.state;
-    const planner = plannerName(app.state.planners[letter]);
+    const planner = app.source.planner ?? plannerName(app.state.planners[letter]);
     const route = { letter, planner, start, goal, steps: [], outcome: null, failure: "" };
     const put = () => app.change({ routes: { ...app.state.routes, [letter]: route } });
     put();
@@ -105,6 +105,6 @@ function outcomeText(route, compared) {
   if (!route.outcome) return `${name}no outcome.`;
   const { success, length, shortest, steps, seconds } = route.outcome;
   if (!success) return `${name}did not reach the goal in ${steps} steps.`;
-  const speed = compared ? "" : `, ${steps} simulator steps in ${number(seconds, 2)} s`;
+  const speed = compared || seconds === null ? "" : `, ${steps} simulator steps in ${number(seconds, 2)} s`;
   return `${name}reached the goal, ${length.toFixed(1)} units (shortest ${shortest.toFixed(1)})${speed}.`;
 }

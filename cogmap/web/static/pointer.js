@@ -44,10 +44,10 @@ export function followPointer(app, canvas, { refresh, planning, training }) {
     if (where.name === "forming") return aim(where, point);
     if (where.name === "strip") return pin(stepInStrip(app.state, stripRect(where), point));
     if (!MAPS.includes(where.name) || !inside(seen(where).box, point)) return;
-    if (app.source.pick) return app.choose(app.source.pick(seen(where).unit(point)));
     const end = handleAt(where, point);
     const step = end ? null : stepNear(app.state.routes, seen(where), point, REACH);
     if (step) return pin(step);
+    if (app.source.pick) return app.choose(app.source.pick(seen(where).unit(point)));
     app.change({ dragging: end ?? "goal", draggedIn: where.name, hover: null, inspected: null });
     canvas.setPointerCapture(event.pointerId);
     if (!end) drag(point);

@@ -98,6 +98,7 @@ function barsRect(rect) {
 function paintProgress(context, state, rect, theme) {
   const { candidates, taus } = state.inspected.candidates;
   const { progress } = candidates[state.inspected.candidate];
+  if (!progress) return unrecorded(context, rect, theme);
   const longest = taus.at(-1);
   const [low, high] = [Math.min(0, ...progress), Math.max(1e-9, ...progress)];
   const y = (v) => rect.y + (rect.h * (high - v)) / (high - low);
@@ -138,6 +139,13 @@ function paintProgress(context, state, rect, theme) {
   context.fillText("progress at each horizon τ", rect.x - wide, rect.y - 5);
 }
 
+function unrecorded(context, rect, theme) {
+  context.fillStyle = theme.soft;
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.fillText("recorded for the chosen one only", rect.x - 20, rect.y + rect.h / 2, rect.w + 20);
+}
+
 /** Which candidate the pointer is on: the one of its direction. */
 export function candidateAt(state, rect, [px, py]) {
   const found = state.inspected?.candidates;
@@ -160,12 +168,13 @@ export function inspectionText(state) {
   const [x, y] = way.steps[step].at;
   const degrees = Math.round((Math.atan2(action[1], action[0]) * 180) / Math.PI + 360) % 360;
   const chosen = candidate === way.steps[step].candidate;
-  const tau = chosen ? way.steps[step].horizon : candidates.taus[progress.indexOf(Math.max(...progress))];
-  const best = Math.max(...progress);
   const worth = value === null ? "tried here before" : `V ${number(value)}`;
+  const judged = radius ? `, judged ${radius} ${radius === 1 ? "unit" : "units"} on` : "";
+  const best = progress && Math.max(...progress);
+  const tau = chosen ? way.steps[step].horizon : progress && candidates.taus[progress.indexOf(best)];
   return [
     `${state.compare ? `${route}, move` : "Move"} ${step + 1} of ${way.steps.length} at (${x.toFixed(1)}, ${y.toFixed(1)})`,
-    `${chosen ? "chosen" : "candidate"}: towards ${degrees}°, ${worth}, judged ${radius} ${radius === 1 ? "unit" : "units"} on`,
-    `${chosen ? "argued for by" : "most progress at"} τ = ${tau}; largest progress ${number(best)}`,
-  ];
+    `${chosen ? "chosen" : "candidate"}: towards ${degrees}°, ${worth}${judged}`,
+    progress ? `${chosen ? "argued for by" : "most progress at"} τ = ${tau}; largest progress ${number(best)}` : "",
+  ].filter(Boolean);
 }

@@ -120,9 +120,9 @@ const painters = {
     if (range) bar(context, pane, range, state.scale, theme, "G");
   },
   loss: (context, state, pane, theme) => {
-    const temporal = state.job.phase === "map" ? state.job.of : 0;
-    const last = state.job.loss.at(-1)?.step ?? 0;
-    paintLoss(context, state.job.loss, Math.max(temporal, last), body(pane), theme);
+    const reports = state.job?.loss ?? state.curve;
+    const of = state.job?.phase === "map" ? state.job.of : 0;
+    paintLoss(context, reports, Math.max(of, reports.at(-1)?.step ?? 0), body(pane), theme);
   },
   editor: (context, state, pane, theme) => paintEditor(context, state, body(pane), theme),
 };
@@ -162,7 +162,7 @@ function decision(context, state, seen, theme) {
   if (!at) return;
   const from = seen.place(at);
   const shown = candidates?.candidates[candidate];
-  if (shown) {
+  if (shown?.outcome) {
     const to = seen.place(shown.outcome);
     for (const [width, stroke] of [[5, theme.other], [2.2, "#ffffff"]]) {
       context.lineWidth = width;

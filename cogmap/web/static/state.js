@@ -37,6 +37,8 @@ export function initialState() {
     dragging: null, // "start" or "goal"
     draggedIn: null, // the pane in which it is dragged
     editor: { rows: EXAMPLE, cursor: [1, 1] },
+    task: 0, // which route of a report
+    curve: null, // its loss, {step, loss}
     job: null, // a training (messages.Job)
     jobMap: null, // the drawn map while it is trained
     jobGoal: [0, 0],

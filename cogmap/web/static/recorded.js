@@ -1,0 +1,69 @@
+// Answers from a record instead of a server: the routes and fields that a report holds.
+
+/** The functions of server.js over the JSON that cogmap/report/html.py writes. */
+export function recordedSource(record) {
+  const { map, routes } = record;
+  const fields = record.fields.map(({ goal, scores }) => ({ goal, scores: integers(scores) }));
+  let shown = 0;
+
+  const task = (k) => {
+    shown = (k + routes.length) % routes.length;
+    const { name, start, goal } = routes[shown];
+    return { number: shown, name, start, goal };
+  };
+  const fieldOf = (goal) => fields.find((field) => same(field.goal, goal));
+
+  return {
+    live: false,
+    planner: record.planner,
+    curve: record.curve,
+    maps: async () => [{ id: map.id, name: map.name }],
+    map: async () => map,
+    field: async (id, goal, tau) => {
+      const { scores } = fieldOf(goal);
+      const begin = map.taus.indexOf(tau) * map.points.length;
+      const values = Array.from(scores.slice(begin, begin + map.points.length), (v) => v / 1000);
+      return { tau, score: "learned", values };
+    },
+    plan: async (id, request, onLine) => {
+      const route = routes[shown];
+      route.candidate.forEach((candidate, k) => {
+        const step = { kind: "step", at: route.places[k], to: route.places[k + 1], candidate };
+        onLine({ ...step, horizon: route.horizon[k], value: route.value[k], left: route.left[k] });
+      });
+      onLine({ kind: "outcome", ...route.outcome });
+    },
+    inspect: async (id, request, planned, step) => {
+      const route = routes[shown];
+      const candidates = record.actions.map((action, k) => {
+        const chosen = k === route.candidate[step];
+        const progress = chosen ? route.progress[step] : null; // of the others only V was kept
+        const outcome = chosen ? route.predicted[step] : null;
+        return { action, value: route.values[step][k], radius: null, outcome, progress };
+      });
+      return { taus: record.taus, best: route.candidate[step], candidates };
+    },
+    task,
+    next: (by) => task(shown + by),
+    /** The route whose start or goal lies closest to a click. */
+    pick: (place) => {
+      const away = routes.map(({ start, goal }) => Math.min(apart(start, place), apart(goal, place)));
+      return task(away.indexOf(Math.min(...away)));
+    },
+  };
+}
+
+/** Sixteen-bit integers, lowest byte first, from base64. */
+function integers(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  return Int16Array.from({ length: bytes.length / 2 }, (_, k) => view.getInt16(2 * k, true));
+}
+
+function apart([x, y], [u, v]) {
+  return Math.hypot(x - u, y - v);
+}
+
+function same(one, other) {
+  return one[0] === other[0] && one[1] === other[1];
+}
