@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check install clean
+.PHONY: demo test check install browser clean
 
 demo: install
 	$(BIN)/cogmap demo
 
-test: install
+test: install browser
 	$(BIN)/python -m pytest
 
 check: install
@@ -26,6 +26,15 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ogbench,report,ray,web,dev]'
 	@touch $@
+
+# The page is tested in Debian's Chromium; without it those tests are skipped.
+browser:
+	@command -v chromium > /dev/null || { \
+	  root=""; test "$$(id -u)" = 0 || root="sudo -n"; \
+	  echo "make: installing chromium for the tests of the page"; \
+	  { $$root apt-get -qq update && $$root apt-get -qq install --no-install-recommends -y chromium; } \
+	    > /dev/null 2>&1 || \
+	    echo "make: could not; install chromium yourself to test the page, the other tests run without"; }
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -52,6 +52,8 @@ def check_new_folder(folder: Path) -> None:
 
 def check_writable(path: Path) -> None:
     """Raises unless a file can be written there; leaves nothing behind."""
+    if path.is_dir():
+        raise CogmapError(f"cannot write {path}: it is a folder; give the name of a file.")
     probe = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

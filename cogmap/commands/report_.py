@@ -24,12 +24,15 @@ def run(settings: Report) -> None:
     official = settings.tasks == "official" or (
         settings.tasks is None and pairs_file(chart.world.maze) is not None
     )
+    episodes = settings.episodes
+    if episodes is None and official:
+        episodes = OFFICIAL_EPISODES
     result = evaluate(
         chart.agent,
         tasks=settings.tasks,
         planner=settings.planner,
         world=chart.world,
-        episodes=settings.episodes or (OFFICIAL_EPISODES if official else None),
+        episodes=episodes,
         budget=settings.budget,
         seed=settings.seed,
         report=EpisodeBar(),

@@ -171,7 +171,10 @@ def _spread(episodes: Sequence[Episode], most: int) -> list[Episode]:
 
 
 def _packed(scores: np.ndarray) -> str:
-    """Whole thousandths as 16-bit integers, lowest byte first, in base64."""
+    """Whole thousandths as 16-bit integers, lowest byte first, in base64.
+
+    They end at -32.768, far below what is drawn: scores there say "far" and no more.
+    """
     limits = np.iinfo(np.int16)
     whole = np.clip(np.rint(scores * STEPS_PER_NAT), limits.min, limits.max)
     return base64.b64encode(whole.astype("<i2").tobytes()).decode()

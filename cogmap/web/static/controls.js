@@ -73,7 +73,9 @@ function sync(state) {
   document.documentElement.dataset.theme = state.dark ? "dark" : "light";
   document.body.dataset.mode = state.mode;
   put("theme", "textContent", state.dark ? "Light" : "Dark");
-  put("status", "textContent", state.busy || [state.note, state.status].filter(Boolean).join(" "));
+  const words = [state.note, state.busy || state.status].filter(Boolean).join(" ");
+  put("status", "textContent", words);
+  put("status", "title", words);
   put("reading", "textContent", state.inspected?.candidates ? state.reading : "");
   put("banner", "textContent", state.trouble);
   put("banner", "hidden", !state.trouble);

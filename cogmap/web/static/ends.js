@@ -7,9 +7,10 @@ export function moveEnd(app, which, place) {
   const { map } = app.state;
   const found = settled(map, place);
   const [x, y] = found.place;
-  const at = `he ${which} is at (${x}, ${y})`;
-  const note = `That is ${found.wall ? "a wall" : "too close to a wall"}; t${at}, the nearest free point.`;
-  app.change({ [which]: found.place, note: found.moved ? note : "", status: found.moved ? "" : `T${at}.` });
+  const status = found.moved ? "" : `The ${which} is at (${x}, ${y}).`;
+  const why = found.wall ? "That is a wall" : "That touches a wall";
+  const note = found.moved ? `${why}; the ${which} went to (${x}, ${y}), the nearest free point.` : "";
+  app.change({ [which]: found.place, note, status });
 }
 
 /** One lattice point further, or a word about the wall. */

@@ -56,10 +56,9 @@ export function followTraining(app, guarded, showMap) {
       field();
     }
     if (job.phase === "done" && job.map) {
-      app.change({ mode: "map", job: null, status: "Trained; this is your maze." });
-      const maps = await guarded(() => app.source.maps());
-      if (maps) app.change({ maps });
+      app.change({ note: "Trained; this is your maze." });
       await showMap(job.map);
+      app.change({ job: null });
     } else if (job.phase === "failed" || job.phase === "stopped") {
       const status = job.phase === "failed" ? `Training failed: ${job.detail}` : "Training stopped.";
       app.change({ mode: "draw", job: null, status });

@@ -1,0 +1,376 @@
+"""The page in a real browser: what a reader does with pointer, keyboard and a small screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+uvicorn = pytest.importorskip("uvicorn")
+playwright = pytest.importorskip("playwright.sync_api")
+
+from cogmap.cli import main  # noqa: E402
+from cogmap.web.server import create_app  # noqa: E402
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium; `make test` installs it")
+
+ROOT = Path(__file__).parent.parent
+LARGE = ROOT / "models/pointmaze-large"
+TINY = {"steps": 4, "lags": 1, "pairs": 256, "width": 16, "embedding": 8, "tau-max": 64}
+TINY |= {"walk-steps": 3000, "action-steps": 400, "dynamics.steps": 4, "dynamics.width": 16}
+MAP = "cogmap?.state.map"
+ROUTE = "cogmap?.state.routes.A?.outcome && !cogmap.state.planning"
+PHONE = {"width": 360, "height": 740}
+
+
+class Server:
+    """The page's server in a thread, on a port of its own."""
+
+    def __init__(self, work: Path, port: int | None = None) -> None:
+        if port is None:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
+        self.port, self.url = port, f"http://127.0.0.1:{port}/"
+        app = create_app(LARGE, work=work, training=TINY)
+        config = uvicorn.Config(app, port=port, log_level="critical", timeout_graceful_shutdown=1)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    running = Server(tmp_path_factory.mktemp("drawn"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as play:
+        running = play.chromium.launch(executable_path=CHROMIUM, args=root)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens pages; afterwards none of them had an error or asked another host for anything."""
+    contexts, wrong = [], []
+
+    def open_page(url, *, forgiven=(), ready=ROUTE, **settings):
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 800}} | settings))
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+
+        def console(message):
+            if message.type == "error" and not any(word in message.text for word in forgiven):
+                wrong.append(message.text)
+
+        def request(asked):
+            if not asked.url.startswith((url, "data:", "blob:")):
+                wrong.append(f"asked for {asked.url}")
+
+        page.on("console", console)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", request)
+        page.goto(url)
+        page.wait_for_function(ready)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not wrong
+
+
+def state(page, name):
+    return page.evaluate(f"cogmap.state.{name}")
+
+
+def rested(page):
+    page.wait_for_function(ROUTE)
+
+
+def pixel(page, place, pane="learned"):
+    """Where a place of the maze is on the screen."""
+    x, y = page.evaluate(
+        """async ([place, name]) => {
+          const { view } = await import("cogmap/geometry.js");
+          const { body, layout } = await import("cogmap/layout.js");
+          const canvas = document.getElementById("canvas");
+          const pane = layout(cogmap.state, canvas.clientWidth).panes.find((p) => p.name === name);
+          const [x, y] = view(cogmap.state.map, body(pane)).place(place);
+          const box = canvas.getBoundingClientRect();
+          return [box.left + x, box.top + y];
+        }""",
+        [list(place), pane],
+    )
+    return x, y
+
+
+def shade(page, place, pane="learned"):
+    """The colour that the canvas shows at a place of the maze."""
+    x, y = pixel(page, place, pane)
+    return page.evaluate(
+        """([x, y]) => {
+          const canvas = document.getElementById("canvas");
+          const box = canvas.getBoundingClientRect();
+          const density = canvas.width / box.width;
+          const at = [(x - box.left) * density, (y - box.top) * density].map(Math.round);
+          return [...canvas.getContext("2d").getImageData(...at, 1, 1).data].slice(0, 3);
+        }""",
+        [x, y],
+    )
+
+
+def settle(page):
+    """Two frames: what has changed is drawn."""
+    page.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go, 30)))")
+
+
+def sideways(page):
+    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+
+
+def test_the_page_opens_with_a_route_and_a_click_sets_another_goal(server, visit):
+    page = visit(server.url)
+    assert state(page, "routes.A.outcome.success")
+    assert "reached the goal" in page.inner_text("#status")
+    assert len(state(page, "fields.learned.values")) == len(state(page, "map.points"))
+    page.wait_for_function("cogmap.state.fields.exact")
+    page.mouse.click(*pixel(page, (20, 8)))
+    assert state(page, "goal") == pytest.approx([20, 8], abs=0.11)
+    rested(page)
+    before = state(page, "goal")
+    page.mouse.click(*pixel(page, (17.6, 1)))  # a wall of Large
+    after = state(page, "goal")
+    assert after != before and after in state(page, "map.points")
+    assert "That is a wall" in page.inner_text("#status")
+    rested(page)
+    assert "That is a wall" in page.inner_text("#status")  # still told when the plan is there
+    assert state(page, "routes.A.goal") == after
+
+
+def test_dragging_has_one_field_in_flight_and_ends_with_the_field_of_the_last_place(server, visit):
+    page = visit(server.url)
+    page.uncheck("#show-exact")
+    flying = {"now": 0, "most": 0}
+
+    def began(request):
+        if "/field" in request.url:
+            flying["now"] += 1
+            flying["most"] = max(flying.values())
+
+    def ended(request):
+        flying["now"] -= "/field" in request.url
+
+    page.on("request", began)
+    page.on("requestfinished", ended)
+    x, y = pixel(page, state(page, "goal"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for k in range(25):
+        page.mouse.move(x - 6 * k, y + 2 * k)
+    assert state(page, "dragging") == "goal"
+    page.mouse.up()
+    page.wait_for_function("`${cogmap.state.fields.learned.goal}` === `${cogmap.state.goal}`")
+    rested(page)
+    assert flying["most"] == 1
+    x, y = pixel(page, state(page, "start"))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(*pixel(page, (4, 8)), steps=4)
+    page.mouse.up()
+    assert state(page, "start") == pytest.approx([4, 8], abs=0.11)
+
+
+def test_the_slider_and_play_change_the_horizon_and_the_colours(server, visit):
+    page = visit(server.url)
+    page.uncheck("#show-exact")
+    far = state(page, "start")
+    colours = []
+    for octave in (0, len(state(page, "map.taus")) - 1):
+        page.fill("#horizon", str(octave))
+        tau = state(page, "map.taus")[octave]
+        page.wait_for_function(f"cogmap.state.fields.learned.tau === {tau}")
+        assert page.inner_text("#tau") == f"τ = {tau}"
+        settle(page)
+        colours.append(shade(page, (far[0] + 1.2, far[1] + 1.2)))
+    assert colours[0] != colours[1]
+    page.click("#play")
+    page.wait_for_function("cogmap.state.octave !== cogmap.state.map.taus.length - 1")
+    page.click("#play")
+    assert not state(page, "playing")
+
+
+def test_two_planners_run_side_by_side_and_each_move_can_be_looked_into(server, visit):
+    page = visit(server.url)
+    page.mouse.click(*pixel(page, (12, 8)))
+    rested(page)
+    page.check("#compare")
+    page.wait_for_function("cogmap.state.routes.B?.outcome && !cogmap.state.planning")
+    assert state(page, "routes.B.planner") == "gp"
+    step = len(state(page, "routes.A.steps")) // 2
+    page.mouse.move(*pixel(page, state(page, f"routes.A.steps[{step}].at")))
+    page.wait_for_function("cogmap.state.inspected?.candidates")
+    seen = state(page, "inspected")
+    assert len(seen["candidates"]["candidates"]) == 16
+    chosen = state(page, f"routes.{seen['route']}.steps[{seen['step']}]")
+    assert seen["candidates"]["best"] == seen["candidate"] == chosen["candidate"]
+    assert f"τ = {chosen['horizon']}" in page.text_content("#reading")
+    page.select_option("#plannerB", "beta")
+    page.wait_for_function("cogmap.state.routes.B?.planner.startsWith('beta=')")
+    page.wait_for_function("cogmap.state.routes.B?.outcome && !cogmap.state.planning")
+
+
+def test_the_embedding_is_linked_with_the_maze_by_the_pointer(server, visit):
+    page = visit(server.url)
+    page.check("#show-embedding")
+    page.wait_for_function("cogmap.state.embedding")
+    page.mouse.move(*pixel(page, (4, 8)))
+    page.wait_for_function("cogmap.state.hover")
+    assert state(page, "map.points")[state(page, "hover.state")] == [4, 8]
+    page.check("#show-difference")
+    page.wait_for_function("cogmap.state.fields.exact")
+    settle(page)
+
+
+def test_the_keyboard_alone_moves_plays_plans_and_inspects(server, visit):
+    page = visit(server.url)
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "canvas":
+            break
+    assert page.evaluate("document.activeElement.matches('#canvas:focus-visible')")
+    goal = state(page, "goal")
+    page.keyboard.press("ArrowLeft")
+    assert state(page, "goal") == [goal[0] - 1, goal[1]]
+    page.wait_for_timeout(400)
+    rested(page)
+    octave = state(page, "octave")
+    page.keyboard.press("[")
+    assert state(page, "octave") == octave - 1
+    page.keyboard.press("Space")
+    assert state(page, "playing")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    page.wait_for_function("cogmap.state.planning")
+    rested(page)
+    page.keyboard.press(".")
+    step = state(page, "inspected.step")
+    page.keyboard.press("ArrowRight")
+    assert state(page, "inspected.step") == step + 1
+    page.wait_for_function("cogmap.state.inspected.candidates")
+    candidate = state(page, "inspected.candidate")
+    page.keyboard.press("ArrowUp")
+    assert state(page, "inspected.candidate") == (candidate + 1) % 16
+    page.keyboard.press("Escape")
+    assert state(page, "inspected") is None
+
+
+def test_a_drawn_maze_is_trained_and_can_be_planned_in(server, visit):
+    page = visit(server.url, ready=MAP, forgiven=["422"])
+    page.click("#draw")
+    page.fill("#columns", "16")
+    page.fill("#rows", "16")
+    page.click("#clear")
+    page.click("#train")
+    page.wait_for_function("document.getElementById('status').textContent.includes('states')")
+    assert state(page, "mode") == "draw"  # too large, and told so
+    page.fill("#columns", "5")
+    page.fill("#rows", "4")
+    page.keyboard.press("Tab")
+    page.focus("#canvas")
+    rows = state(page, "editor.rows")
+    assert rows == ["#####", "#...#", "#...#", "#####"]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    assert state(page, "editor.rows")[1] == "#.#.#"
+    page.keyboard.press("Space")
+    page.click("#train")
+    page.wait_for_function("cogmap.state.mode === 'training'")
+    page.wait_for_function("cogmap.state.mode === 'map'", timeout=60_000)
+    page.wait_for_function(ROUTE)
+    assert state(page, "map.rows") == rows
+    assert len(page.query_selector_all("#map option")) == 2
+
+
+def test_nothing_overflows_sideways_on_a_phone_and_the_canvas_is_sharp(server, visit):
+    phone = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}
+    page = visit(server.url, ready=MAP, **phone)
+    page.check("#compare")
+    page.check("#show-embedding")
+    page.check("#show-difference")
+    page.wait_for_function("cogmap.state.embedding")
+    settle(page)
+    assert sideways(page) == 0
+    assert page.evaluate("document.getElementById('canvas').width") == 3 * page.evaluate(
+        "document.getElementById('canvas').clientWidth"
+    )
+    page.tap("#draw")
+    settle(page)
+    assert sideways(page) == 0
+
+
+def test_dark_and_light_follow_the_system_and_the_button(server, visit):
+    page = visit(server.url, ready=MAP, color_scheme="dark", reduced_motion="reduce")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert state(page, "calm")
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+
+
+def test_a_server_that_stops_is_told_and_the_page_recovers(visit, tmp_path):
+    first = Server(tmp_path / "drawn")
+    page = visit(first.url, forgiven=["ERR_", "Failed to load"])
+    first.stop()
+    page.fill("#horizon", "2")
+    page.wait_for_selector("#banner:not([hidden])")
+    assert "cogmap serve" in page.inner_text("#banner")
+    again = Server(tmp_path / "drawn", port=first.port)
+    try:
+        page.wait_for_selector("#banner", state="hidden")
+        page.wait_for_function(ROUTE)
+        assert state(page, "octave") == 2
+    finally:
+        again.stop()
+
+
+def test_a_report_opens_from_disk_without_a_server(visit, tmp_path):
+    pairs = [{"start": [0, 0], "goal": [8, 8]}, {"start": [36, 24], "goal": [24, 16]}]
+    (tmp_path / "pairs.json").write_text(json.dumps(pairs))
+    file = tmp_path / "report.html"
+    arguments = ["report", str(LARGE), "--html", str(file), "--budget", "400"]
+    assert main([*arguments, "--tasks", str(tmp_path / "pairs.json")]) == 0
+    page = visit(file.as_uri())
+    assert state(page, "goal") == [8, 8] and state(page, "routes.A.outcome.success")
+    page.wait_for_function("cogmap.state.inspected?.candidates")
+    first = state(page, "fields.learned.values")
+    page.select_option("#route", "1")
+    page.wait_for_function("cogmap.state.fields.learned.goal[0] === 24")
+    assert state(page, "fields.learned.values") != first
+    page.mouse.click(*pixel(page, (7, 8)))
+    assert state(page, "goal") == [8, 8]
+    page.set_viewport_size(PHONE)
+    settle(page)
+    assert sideways(page) == 0
