@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cogmap.envs.maze import CELL, GOAL_RADIUS, Maze
-from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import Episode
+from cogmap.report import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WALL, FLOOR, INK = "#3b4252", "#f4f5f7", "#1f2430"
 COLOURS = "plasma"
+GOAL = "#2e9e6b"
+PAIRS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")  # Okabe and Ito's
 
 
 def draw_maze(maze: Maze, axes: Axes) -> Axes:
@@ -42,14 +45,20 @@ def draw_maze(maze: Maze, axes: Axes) -> Axes:
 
 
 def draw_routes(maze: Maze, episodes: Sequence[Episode], axes: Axes, *, tau_max: int) -> Axes:
-    """Each episode's route with its start (circle) and goal (star, and the region around it)."""
+    """Each episode's route with its start (circle) and goal (star, and the region around it).
+
+    Of several episodes, each start is filled with the colour of its goal.
+    """
     from matplotlib.collections import LineCollection
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Circle
 
     draw_maze(maze, axes)
     norm = LogNorm(1, tau_max)
-    for episode in episodes:
+    several = len(episodes) > 1
+    for k, episode in enumerate(episodes):
+        goal = PAIRS[k % len(PAIRS)] if several else GOAL
+        start = goal if several else "white"
         route = np.array(episode.route)
         pieces = np.stack([route[:-1], route[1:]], axis=1)
         lines = LineCollection(
@@ -57,9 +66,9 @@ def draw_routes(maze: Maze, episodes: Sequence[Episode], axes: Axes, *, tau_max:
         )
         lines.set_array(np.array([decision.horizon for decision in episode.decisions]))
         axes.add_collection(lines)
-        axes.add_patch(Circle(episode.task.goal, GOAL_RADIUS, color="#2e9e6b", alpha=0.25, lw=0))
-        axes.plot(*episode.task.start, "o", ms=7, mfc="white", mec=INK, mew=1.4, zorder=3)
-        axes.plot(*episode.task.goal, "*", ms=13, mfc="#2e9e6b", mec=INK, mew=0.8, zorder=3)
+        axes.add_patch(Circle(episode.task.goal, GOAL_RADIUS, color=goal, alpha=0.25, lw=0))
+        axes.plot(*episode.task.start, "o", ms=7, mfc=start, mec=INK, mew=1.4, zorder=3)
+        axes.plot(*episode.task.goal, "*", ms=13, mfc=goal, mec=INK, mew=0.8, zorder=3)
     return axes
 
 
@@ -67,19 +76,21 @@ def save_routes(
     maze: Maze, groups: Sequence[tuple[str, Sequence[Episode]]], path: Path, *, tau_max: int
 ) -> None:
     """One panel a group, with a colour bar for the horizon."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise CogmapError("figures need matplotlib; pip install 'cogmap[report]'.") from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    canvas.save(routes_sheet(maze, groups, tau_max=tau_max), path)
+
+
+def routes_sheet(
+    maze: Maze, groups: Sequence[tuple[str, Sequence[Episode]]], *, tau_max: int
+) -> Figure:
+    """Panels of titled routes, three a row, with one colour bar."""
+    plt = canvas.pyplot()
     from matplotlib.colors import LogNorm
 
     height, width = maze.walls.shape
     columns = min(3, len(groups))
     rows = -(-len(groups) // columns)
     size = (4.2 * columns + 1.1, (4.2 * height / width + 0.35) * rows)
-    figure, panels = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    figure, panels = canvas.panels(rows, columns, size)
     for axes, group in zip(panels.flat, [*groups, *[None] * (rows * columns - len(groups))]):
         if group is None:
             axes.set_visible(False)
@@ -90,13 +101,7 @@ def save_routes(
     shades = plt.cm.ScalarMappable(norm=LogNorm(1, tau_max), cmap=COLOURS)
     bar = figure.colorbar(shades, ax=panels, shrink=0.8, pad=0.02)
     bar.set_label("horizon that argued for the step (moves)", fontsize=9)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=130)
-    except (OSError, ValueError) as error:
-        raise CogmapError(f"cannot write {path}: {error}.") from None
-    finally:
-        plt.close(figure)
+    return figure
 
 
 def _two_colours():

@@ -21,6 +21,7 @@ Section = Callable[[Sequence[Row], Path], list[str]]
 
 COLUMNS = [("large", "official"), ("giant", "official"), ("large", "random"), ("giant", "random")]
 TITLES = {"official": "official tasks", "random": "random pairs"}
+TAU_MAX = "longest horizon tau_max (moves)"
 
 
 def model_of(row: Row) -> tuple[str, str, int]:
@@ -131,14 +132,18 @@ def maze_state(rows: Sequence[Row], folder: Path) -> list[str]:
     return [*lines, *markdown(strangers), *footer(rows, "maze-state")]
 
 
+def data_rows(rows: Sequence[Row], name: str, maze: str) -> list[Row]:
+    """Of one row of Table 2; 4M and c=1 are the models of Table 1A."""
+    return chosen(rows, kind="ours" if name in ("4M", "c=1") else name, maze=maze)
+
+
 def data(rows: Sequence[Row], folder: Path) -> list[str]:
     """Table 2: ours beside the paper's GP and PAP."""
     table = [["SR on official tasks", "Large, ours", "paper", "Giant, ours", "paper"]]
     for name, reported in paper.DATA.items():
         line = [name]
         for maze in ("large", "giant"):
-            kind = "ours" if name in ("4M", "c=1") else name
-            some = chosen(rows, kind=kind, maze=maze)
+            some = data_rows(rows, name, maze)
             spread = f" ± {np.std([row['sr'] for row in some]):.2f}" if some else ""
             gp, pap = reported[maze]
             line += [cell(some) + spread, f"{gp:.2f} / {pap:.2f}"]
@@ -172,12 +177,12 @@ def probes(rows: Sequence[Row], folder: Path) -> list[str]:
     return [note, "", *markdown(table), *footer(rows, "probes")]
 
 
-def horizons(rows: Sequence[Row], folder: Path) -> list[str]:
-    """Fig. 2."""
+def horizon_panels(rows: Sequence[Row]) -> dict[str, dict[str, curves.Points]]:
+    """Fig. 2: maze -> planner -> (tau_max, success rate of each seed)."""
     series = [("ours", "log", "ours"), ("nce", "gp", "GP"), ("nce", "pap", "PAP")]
     panels = {}
     for maze in mazes_of(rows):
-        lines = {}
+        lines: dict[str, curves.Points] = {}
         for kind, planner, label in series:
             some = chosen(rows, kind=kind, planner=planner, maze=maze)
             lines[label] = [
@@ -185,7 +190,13 @@ def horizons(rows: Sequence[Row], folder: Path) -> list[str]:
                 for tau in sorted({row["tau_max"] for row in some})
             ]
         panels[maze.title()] = lines
-    curves.save_success(panels, folder / "horizons.png", x="longest horizon tau_max (moves)")
+    return panels
+
+
+def horizons(rows: Sequence[Row], folder: Path) -> list[str]:
+    """Fig. 2."""
+    path = folder / "horizons.png"
+    curves.save_success(horizon_panels(rows), path, x=TAU_MAX)
     episodes = rows[0]["episodes"]
     return [
         "![Success against the longest horizon](horizons.png)",
