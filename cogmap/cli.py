@@ -17,6 +17,17 @@ from cogmap.temporal.settings import Device, TemporalTraining
 
 Physics = Literal["mujoco", "kinematic"]
 Run = Annotated[Path, tyro.conf.Positional]
+Figure = Literal[
+    "fields",
+    "embeddings",
+    "embeddings-3d",
+    "routes",
+    "exact",
+    "law",
+    "horizons",
+    "data",
+    "two-rooms",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +219,27 @@ class Bench:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Figures:
+    """Draw the paper's figures of a trained model, each as PDF and PNG.
+
+    Without a run, those that need none are drawn: horizons, data and two-rooms.
+    """
+
+    run: Annotated[Path | None, tyro.conf.Positional] = None
+    """A run or model folder."""
+    out: Path
+    """Folder to write."""
+    only: tuple[Figure, ...] = ()
+    """Draw these alone; by default all."""
+    results: Path = Path("results")
+    """Folder of the rows that `cogmap reproduce` measured, for horizons and data."""
+    physics: Physics = "mujoco"
+    """What the routes run in."""
+    device: Device = "auto"
+    """Where the models run."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Serve:
     """Open a trained run as a page in the browser: fields, horizons, plans, drawn mazes."""
 
@@ -258,6 +290,7 @@ COMMANDS = {
     "demo": Demo,
     "reproduce": Reproduce,
     "bench": Bench,
+    "figures": Figures,
     "serve": Serve,
     "report": Report,
     "info": Info,
