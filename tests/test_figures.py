@@ -69,6 +69,7 @@ def test_a_fields_pixels_are_the_models_scores_and_the_star_sits_at_the_goal(mod
     field = fields.score_fields(model, LARGE, goal, taus=[16])[0]
     fields.draw_field(field, axes)
     image = axes.images[-1]
+    assert image.origin == "lower"  # the first row lies at the bottom
     left, right, bottom, top = image.get_extent()
     pixels = image.get_array()
     for x, y in ((0.1, 0.1), (12.0, 16.0), (31.9, 15.9)):
@@ -297,6 +298,13 @@ def test_a_perfect_fit_lies_on_the_diagonal(axes):
     exact.draw_comparison(exact.Comparison(16, values, values, 0.0), axes)
     places = axes.collections[0].get_offsets()
     assert np.abs(places[:, 0] - places[:, 1]).max() < 0.2
+
+
+def test_what_is_learned_lies_upwards(axes):
+    values = np.linspace(-3, 2, 200)
+    exact.draw_comparison(exact.Comparison(16, values, values + 1.0, 1.0), axes)
+    places = axes.collections[0].get_offsets()
+    assert np.allclose(places[:, 1] - places[:, 0], 1.0, atol=0.2)
 
 
 # Two rooms
