@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,8 @@ def page(chart: Chart, result: Evaluation, *, planner: str) -> str:
     """The whole file as text: no request, no other file."""
     static = resources.files("cogmap.web").joinpath("static")
     modules = {
-        f"cogmap/{file.name}": _data_url(file.read_text(encoding="utf-8"))
-        for file in sorted(static.iterdir(), key=lambda file: file.name)
-        if file.name.endswith(".js")
+        f"cogmap/{name}": _data_url(static.joinpath(name).read_text(encoding="utf-8"))
+        for name in _imported(static, "report.js")
     }
     shown = _spread(result.episodes, MOST_ROUTES)
     parts = {
@@ -183,6 +184,17 @@ def _packed(scores: np.ndarray) -> str:
 def _short(value: float) -> float | None:
     """Four digits; JSON has no infinity, which here means: tried before."""
     return float(f"{value:.4g}") if np.isfinite(value) else None
+
+
+def _imported(static: Traversable, name: str) -> list[str]:
+    """A module and all that it imports, directly or not."""
+    found = [name]
+    for one in found:  # grows as it is read
+        script = static.joinpath(one).read_text(encoding="utf-8")
+        found += [
+            next_ for next_ in re.findall(r'from "cogmap/(.+?)"', script) if next_ not in found
+        ]
+    return found
 
 
 def _data_url(script: str) -> str:

@@ -6,11 +6,13 @@ const EVERY = 2000; // ms between two knocks at a door that stays shut
 
 /** Wraps work so that its failures reach the reader; gives undefined where it failed. */
 export function guard(app, recovered) {
-  let knocking = null;
+  let knocking = false;
 
   function knock() {
-    clearTimeout(knocking);
-    knocking = setTimeout(async () => {
+    if (knocking) return;
+    knocking = true;
+    setTimeout(async () => {
+      knocking = false;
       try {
         await app.source.health();
       } catch {

@@ -12,7 +12,10 @@ function on(id, event, action) {
 }
 
 export function bindControls(app, { refresh, planning, training, horizon, showMap }) {
-  on("map", "change", (box) => showMap(box.value));
+  on("map", "change", (box) => {
+    app.change({ note: "" });
+    showMap(box.value);
+  });
   on("theme", "click", () => app.change({ dark: !app.state.dark }));
   on("horizon", "input", (box) => horizon.set(Number(box.value)));
   on("play", "click", () => horizon.play());
@@ -44,8 +47,11 @@ export function bindControls(app, { refresh, planning, training, horizon, showMa
   });
   on("scale", "change", (box) => app.change({ scale: box.value }));
   on("draw", "click", () => {
-    const drawing = app.state.mode === "map";
-    app.change({ mode: drawing ? "draw" : "map", playing: false, note: "", status: "" });
+    const away = app.state.job ? "training" : "draw"; // a training goes on while one looks at a map
+    if (app.state.planning) planning.halt();
+    const mode = app.state.mode === "map" ? away : "map";
+    app.change({ mode, playing: false, note: "", status: "" });
+    refresh();
     find("canvas").focus({ preventScroll: true });
   });
   const size = () => {
@@ -105,11 +111,11 @@ function sync(state) {
   for (const view of ["exact", "difference", "embedding"]) put(`show-${view}`, "checked", state.views[view]);
   for (const view of ["exact", "difference"]) put(`show-${view}`, "disabled", !state.map?.exact);
   put("method", "disabled", !state.views.embedding);
-  put("draw", "textContent", state.mode === "map" ? "Draw your own maze" : "Back to the map");
-  put("draw", "disabled", state.mode === "training");
+  const { job } = state;
+  const there = job ? `Back to the training, ${phaseText(job)}` : "Draw your own maze";
+  put("draw", "textContent", state.mode === "map" ? there : "Back to the map");
   put("rows", "value", String(state.editor.rows.length));
   put("columns", "value", String(state.editor.rows[0].length));
-  const { job } = state;
   put("progress", "max", job?.of || 1);
   put("progress", "value", job?.step ?? 0);
   put("phase", "textContent", job ? phaseText(job) : "");

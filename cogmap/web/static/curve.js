@@ -29,8 +29,8 @@ export function paintLoss(context, reports, of, rect, theme) {
   const y = (loss) => bottom - 4 - ((h - 8) * (loss - low)) / span;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  context.fillText(high.toFixed(2), left - 6, y(high) + 3);
-  context.fillText(low.toFixed(2), left - 6, y(low) - 3);
+  context.fillText(signed(high), left - 6, y(high) + 3);
+  context.fillText(signed(low), left - 6, y(low) - 3);
   context.textAlign = "left";
   // Each report is of a few random horizons and jumps about: dots, and a running mean as the line.
   context.fillStyle = theme.soft;
@@ -50,4 +50,8 @@ export function paintLoss(context, reports, of, rect, theme) {
     context.lineTo(x(step), y(recent.reduce((sum, loss) => sum + loss, 0) / recent.length));
   });
   context.stroke();
+}
+
+function signed(value) {
+  return value.toFixed(2).replace("-0.00", "0.00").replace("-", "−");
 }

@@ -61,7 +61,9 @@ export function followKeys(app, canvas, { refresh, planning, horizon }) {
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { mode, map } = app.state;
-    const taken = mode === "draw" ? onEditor(event) : mode === "map" && map && onMap(event);
+    const steps = { "[": -1, "]": 1 }[event.key];
+    let taken = mode === "draw" ? onEditor(event) : mode === "map" && map && onMap(event);
+    if (mode === "training" && steps) taken = horizon.step(steps) ?? true;
     if (taken) event.preventDefault();
   });
 }

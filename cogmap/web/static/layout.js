@@ -6,8 +6,8 @@ import { shownMap } from "cogmap/state.js";
 export const TITLE = 26; // height of a pane's title
 export const BAR = 40; // height of a colour bar with its numbers
 const GAP = 18;
-const TALLEST = 470; // of a map on a wide screen
-const CHARTS = 250; // height of the strip chart and of the rose
+const tallest = (width) => Math.max(470, 0.38 * width); // of a map
+const chartHeight = (width) => (width > 1300 ? 310 : 250); // of the strip chart and of the rose
 
 /** The panes {name, x, y, w, h} and the height of the whole canvas. */
 export function layout(state, width) {
@@ -17,8 +17,8 @@ export function layout(state, width) {
   const pictures = pictureNames(state);
   const charts = state.mode === "training" ? ["loss"] : ["strip", "rose"];
   if (width < 620) {
-    const all = pictures.map((name) => picture(map, name, width));
-    const below = [...charts, ...extra(state)].map((name) => ({ name, w: width, h: CHARTS }));
+    const all = pictures.map((name) => picture(map, name, width, width));
+    const below = [...charts, ...extra(state)].map((name) => ({ name, w: width, h: chartHeight(width) }));
     return rows([...all, ...below].map((pane) => [pane]));
   }
   if (pictures.length === 1) return beside(map, pictures[0], charts, width, extra(state));
@@ -26,10 +26,10 @@ export function layout(state, width) {
   const side = (width - GAP * (columns - 1)) / columns;
   const lines = [];
   for (let k = 0; k < pictures.length; k += columns) {
-    lines.push(pictures.slice(k, k + columns).map((name) => picture(map, name, side)));
+    lines.push(pictures.slice(k, k + columns).map((name) => picture(map, name, side, width)));
   }
   const half = (width - GAP * (charts.length - 1)) / charts.length;
-  lines.push(charts.map((name) => ({ name, w: half, h: CHARTS })));
+  lines.push(charts.map((name) => ({ name, w: half, h: chartHeight(width) })));
   return rows(lines);
 }
 
@@ -43,8 +43,8 @@ export function pictureNames(state) {
   return names;
 }
 
-function picture(map, name, w) {
-  return { name, w, h: TITLE + Math.min(TALLEST, w * aspect(map)) + BAR };
+function picture(map, name, w, width) {
+  return { name, w, h: TITLE + Math.min(tallest(width), w * aspect(map)) + BAR };
 }
 
 /** A report also shows how its model was trained. */
@@ -54,7 +54,7 @@ function extra(state) {
 
 /** One picture on the left, the charts stacked on its right, the rest below. */
 function beside(map, name, charts, width, rest) {
-  const left = { ...picture(map, name, 0.6 * (width - GAP)), x: 0, y: 0 };
+  const left = { ...picture(map, name, 0.6 * (width - GAP), width), x: 0, y: 0 };
   const each = Math.max(210, (left.h - GAP * (charts.length - 1)) / charts.length);
   const right = charts.map((chart, k) => ({
     name: chart,

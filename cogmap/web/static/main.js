@@ -18,7 +18,7 @@ export async function start(source) {
   const app = createApp(source);
   globalThis.cogmap = app; // for the console
   const canvas = document.getElementById("canvas");
-  const guarded = guard(app, () => (app.state.map ? showMap(app.state.map.id, true) : open()));
+  const guarded = guard(app, recovered);
 
   const refresh = followFields(app, guarded);
   const planning = followPlanning(app, guarded);
@@ -31,6 +31,12 @@ export async function start(source) {
     app.change({ maps });
     await showMap(maps[0].id);
     await training.resume();
+  }
+
+  /** The server is back: ask for everything again, but leave a drawing or a training alone. */
+  function recovered() {
+    if (!app.state.map) open();
+    else if (app.state.mode === "map") showMap(app.state.map.id, true);
   }
 
   /** Shows a map; `again` keeps start, goal and horizon after the server was away. */

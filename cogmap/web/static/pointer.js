@@ -39,7 +39,7 @@ export function followPointer(app, canvas, { refresh, planning, training }) {
     const point = pixel(event);
     const where = pane(point);
     if (!where) return;
-    canvas.focus({ preventScroll: true });
+    canvas.focus({ preventScroll: true, focusVisible: false });
     if (where.name === "editor") return stroke(where, point, true, event);
     if (where.name === "forming") return aim(where, point);
     if (where.name === "strip") return pin(stepInStrip(app.state, stripRect(where), point));
@@ -91,7 +91,7 @@ export function followPointer(app, canvas, { refresh, planning, training }) {
       if (candidate !== null) planning.consider(candidate);
     }
     canvas.style.cursor = cursor;
-    const shown = state >= 0 && app.state.views.embedding ? { state } : null;
+    const shown = state >= 0 ? { state } : null;
     if (shown?.state !== app.state.hover?.state) app.change({ hover: shown });
   }
 

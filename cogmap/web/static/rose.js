@@ -136,7 +136,8 @@ function paintProgress(context, state, rect, theme) {
   }
   context.textAlign = "left";
   context.textBaseline = "bottom";
-  context.fillText("progress at each horizon τ", rect.x - wide, rect.y - 5);
+  const words = rect.w < 165 ? "progress at each τ" : "progress at each horizon τ";
+  context.fillText(words, rect.x - wide, rect.y - 5);
 }
 
 function unrecorded(context, rect, theme) {

@@ -10,60 +10,18 @@ import { paintEnds, paintFloor, paintRing, paintWalls } from "cogmap/maze.js";
 import { paintRose } from "cogmap/rose.js";
 import { LETTERS, paintBadge, paintRoute } from "cogmap/route.js";
 import { horizonColour, look } from "cogmap/scales.js";
-import { plannerTitle, tauOf } from "cogmap/state.js";
 import { paintStrip } from "cogmap/strip.js";
+import { paintReading, paintTitle } from "cogmap/titles.js";
 
 export function paint(context, state, width) {
   const theme = look(state.dark);
   const { panes, height } = layout(state, width);
   context.clearRect(0, 0, width, height);
   for (const pane of panes) {
-    title(context, pane, titleOf(state, pane.name), theme);
+    paintTitle(context, state, pane, theme);
+    paintReading(context, state, pane, theme);
     painters[pane.name](context, state, pane, theme);
   }
-}
-
-function title(context, { x, y, w }, text, theme) {
-  context.font = "600 13px system-ui, sans-serif";
-  context.fillStyle = theme.ink;
-  context.textBaseline = "top";
-  context.textAlign = "left";
-  context.fillText(text, x, y + 4, w);
-}
-
-function titleOf(state, name) {
-  const tau = state.fields.learned?.tau ?? tauOf(state);
-  const move = tau === 1 ? "move" : "moves";
-  switch (name) {
-    case "learned":
-      return `Learned G of the goal, ${tau} ${move} ahead`;
-    case "exact":
-      return `Exact G*, ${state.fields.exact?.tau ?? tau} ${move} ahead`;
-    case "difference":
-      return "Learned minus exact";
-    case "embedding":
-      return `Embedding h(x, τ = ${state.embedding?.tau ?? tau}), ${state.method === "pca" ? "PCA" : "t-SNE"}`;
-    case "strip":
-      return stripTitle(state);
-    case "rose":
-      return "What the planner saw: 16 candidates by value V";
-    case "forming":
-      return state.jobField
-        ? `G as it is learned, ${state.jobField.tau} ${state.jobField.tau === 1 ? "move" : "moves"} ahead`
-        : "The maze to be explored";
-    case "loss":
-      return "Loss of the temporal model";
-    default:
-      return "Your maze: paint walls and floor";
-  }
-}
-
-function stripTitle(state) {
-  const shown = LETTERS.filter((letter) => state.routes[letter]);
-  if (!shown.length) return "Along the route";
-  const tag = (letter) => (state.compare ? `${letter} ` : "");
-  const names = shown.map((letter) => tag(letter) + plannerTitle(state.routes[letter].planner));
-  return `Along the route: ${names.join(", ")}`;
 }
 
 const painters = {
@@ -146,12 +104,14 @@ function picture(context, state, pane, theme, { values, range, scale }) {
   if (pane.name !== "difference") {
     for (const route of routes) paintRoute(context, route, seen, theme, { longest, faint, compared: state.compare });
     if (state.compare && !faint) {
-      for (const route of routes) paintBadge(context, route, seen, theme, route.letter === "A" ? 0.35 : 0.6);
+      for (const route of routes) paintBadge(context, route, seen, theme, route.letter === "A" ? 0.2 : 0.7);
     }
   }
   paintEnds(context, seen, { start: state.start, goal: state.goal, radius: map.goal_radius }, theme);
   if (state.inspected) decision(context, state, seen, theme);
-  if (state.hover) paintRing(context, seen.place(map.points[state.hover.state]), 5, theme);
+  if (state.hover && state.views.embedding) {
+    paintRing(context, seen.place(map.points[state.hover.state]), 5, theme);
+  }
   return seen;
 }
 
@@ -182,13 +142,13 @@ function decision(context, state, seen, theme) {
 
 function bar(context, pane, range, scale, theme, label) {
   const rect = body(pane);
-  paintBar(context, { ...rect, y: rect.y + rect.h }, range, scale, theme, label);
+  paintBar(context, { ...rect, y: rect.y + rect.h }, range, scale, theme, label); // centred
 }
 
 /** Under the learned field: its own bar, and that of the horizons that colour the route. */
 function horizonKey(context, state, pane, theme) {
-  const rect = body(pane);
-  const below = { y: rect.y + rect.h };
+  const rect = view(state.map, body(pane)).box;
+  const below = { y: pane.y + pane.h - BAR };
   const range = state.fields.learned && sharedRange(shownFields(state));
   const half = rect.w / 2;
   if (range) paintBar(context, { ...below, x: rect.x + 16, w: half - 8 }, range, state.scale, theme, "G");

@@ -5,7 +5,7 @@ import { horizonColour } from "cogmap/scales.js";
 import { number } from "cogmap/state.js";
 
 const LEFT = 46; // room for the numbers of the vertical axes
-const FLOOR = 1e-4; // values below this are drawn here
+const FLOOR = 1e-6; // values below this are drawn here
 const DASH = { A: [], B: [5, 4] };
 
 /** Three charts over a common axis of moves, as functions from a step to pixels. */
@@ -30,14 +30,17 @@ function charts(state, rect) {
     steps,
     rows: [
       chart(0, "horizon τ", (s) => log(s.horizon, 1, longest), ends([1, longest], (v) => log(v, 1, longest))),
-      chart(1, "value V", (s) => log(s.value, lowest, best), ends([lowest, best], (v) => log(v, lowest, best))),
+      chart(1, "value V", (s) => log(s.value, lowest, best), ends([lowest, best], (v) => log(v, lowest, best), every.some((s) => s.value < lowest))),
       chart(2, "distance left", (s) => s.left / most, ends([0, most], (v) => v / most)),
     ],
   };
 }
 
-function ends(values, share) {
-  return values.map((value) => ({ text: number(value, 2), share: share(value) }));
+/** The lowest and highest number of an axis; `below`: some lie under the lowest. */
+function ends(values, share, below = false) {
+  return values.map((value, k) => {
+    return { text: (below && k === 0 ? "≤ " : "") + number(value, 2), share: share(value) };
+  });
 }
 
 export function paintStrip(context, state, rect, theme) {
@@ -93,7 +96,7 @@ export function paintStrip(context, state, rect, theme) {
     }
     if (state.compare) {
       const last = route.steps.length - 1;
-      const k = Math.round(last * (letter === "A" ? 0.35 : 0.65)); // apart even if they are alike
+      const k = Math.round(last * (letter === "A" ? 0.15 : 0.85)); // apart even if they are alike
       badge(context, x(k), rows[2].y(route.steps[k]) - 1, letter, theme);
     }
   }

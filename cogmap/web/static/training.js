@@ -42,7 +42,8 @@ export function followTraining(app, guarded, showMap) {
     const job = await guarded(() => app.source.job(before.id));
     if (app.state.job?.id !== before.id) return;
     if (job) await take(job);
-    if (app.state.mode === "training") timer = setTimeout(look, EVERY);
+    else if (!app.state.trouble) end({}); // the server has forgotten it, as was told
+    if (app.state.job) timer = setTimeout(look, EVERY);
   }
 
   async function take(job) {
@@ -56,15 +57,30 @@ export function followTraining(app, guarded, showMap) {
       field();
     }
     if (job.phase === "done" && job.map) {
-      app.change({ note: "Trained; this is your maze." });
-      await showMap(job.map);
-      app.change({ job: null });
+      await finish(job);
     } else if (job.phase === "failed" || job.phase === "stopped") {
-      const status = job.phase === "failed" ? `Training failed: ${job.detail}` : "Training stopped.";
-      app.change({ mode: "draw", job: null, status });
-    } else {
+      end({ status: job.phase === "failed" ? `Training failed: ${job.detail}` : "Training stopped." });
+    } else if (watched()) {
       app.change({ note: "", status: `${job.detail.charAt(0).toUpperCase()}${job.detail.slice(1)} ...` });
     }
+  }
+
+  const watched = () => app.state.mode === "training";
+
+  /** Shows the new map, or only lists it if the reader is looking at another one. */
+  async function finish(job) {
+    if (watched()) {
+      app.change({ note: "Trained; this is your maze." });
+      await showMap(job.map);
+    } else {
+      const maps = await guarded(() => app.source.maps());
+      app.change({ maps: maps ?? app.state.maps, note: "Your maze is trained; it is among the maps." });
+    }
+    app.change({ job: null });
+  }
+
+  function end(words) {
+    app.change({ mode: watched() ? "draw" : app.state.mode, job: null, ...words });
   }
 
   /** The score of the model as it stands, towards the place that was clicked. */
