@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi")
@@ -221,6 +222,28 @@ def test_the_slider_and_play_change_the_horizon_and_the_colours(server, visit):
     assert not state(page, "playing")
 
 
+def test_a_colour_is_the_score_of_its_place_and_both_fields_share_a_scale(server, visit):
+    page = visit(server.url)
+    page.wait_for_function("cogmap.state.fields.exact")
+    page.keyboard.press("Escape")
+    points, fields = state(page, "map.points"), state(page, "fields")
+    shown = np.array([fields[name]["values"] for name in ("learned", "exact")]).clip(-8)
+    low, high = shown.min(), shown.max()
+    route = np.array([step["at"] for step in state(page, "routes.A.steps")])
+    free = [k for k, place in enumerate(points) if np.abs(route - place).max(axis=1).min() > 3]
+    for pane, values in zip(("learned", "exact"), shown, strict=True):
+        for k in free[:: len(free) // 8]:
+            share = (values[k] - low) / (high - low)
+            rgb = page.evaluate(
+                """async (share) => {
+                  const { colour } = await import("cogmap/scales.js");
+                  return colour("viridis", share).match(/[0-9]+/g).map(Number);
+                }""",
+                share,
+            )
+            assert np.abs(np.array(shade(page, points[k], pane)) - rgb).max() <= 12
+
+
 def test_two_planners_run_side_by_side_and_each_move_can_be_looked_into(server, visit):
     page = visit(server.url)
     page.mouse.click(*pixel(page, (12, 8)))
@@ -304,7 +327,14 @@ def test_a_drawn_maze_is_trained_and_can_be_planned_in(server, visit):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")
     assert state(page, "editor.rows")[1] == "#.#.#"
+    page.keyboard.press("ArrowUp")
     page.keyboard.press("Space")
+    page.click("#train")
+    assert "2 parts" in page.inner_text("#status")  # a wall from side to side
+    page.focus("#canvas")
+    for key in ("Space", "ArrowDown", "Space"):
+        page.keyboard.press(key)
+    assert state(page, "editor.rows") == rows
     page.click("#train")
     page.wait_for_function("cogmap.state.mode === 'training'")
     page.wait_for_function("cogmap.state.mode === 'map'", timeout=60_000)

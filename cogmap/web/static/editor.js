@@ -62,3 +62,23 @@ export function resized(rows, width, height) {
 export function empty(rows) {
   return rows.map((row, i) => [...row].map((_, j) => (isBorder(rows, i, j) ? "#" : ".")).join(""));
 }
+
+/** Into how many parts the free cells fall; a walk stays in the one where it begins. */
+export function parts(rows) {
+  const seen = new Set();
+  let count = 0;
+  rows.forEach((row, i) => {
+    for (let j = 0; j < row.length; j++) {
+      if (row[j] === "#" || seen.has(`${i},${j}`)) continue;
+      count++;
+      const open = [[i, j]];
+      while (open.length) {
+        const [a, b] = open.pop();
+        if (rows[a]?.[b] !== "." || seen.has(`${a},${b}`)) continue;
+        seen.add(`${a},${b}`);
+        open.push([a + 1, b], [a - 1, b], [a, b + 1], [a, b - 1]);
+      }
+    }
+  });
+  return count;
+}

@@ -89,14 +89,20 @@ export function followPlanning(app, guarded) {
     inspect(letter, Math.max(0, Math.min(count - 1, step)), true);
   }
 
-  function consider(candidate) {
+  /** Looks at another candidate; one that the pointer only passes over is left again. */
+  function consider(candidate, passing = false) {
     const now = app.state.inspected;
     if (!now?.candidates || now.candidate === candidate) return;
-    app.change({ inspected: { ...now, candidate } });
+    app.change({ inspected: { ...now, candidate, passing } });
     app.change({ reading: inspectionText(app.state).join("; ") });
   }
 
-  return { plan, halt, inspect, walk, consider, forget: () => app.change({ inspected: null }) };
+  function leave() {
+    const now = app.state.inspected;
+    if (now?.passing) consider(now.candidates.best);
+  }
+
+  return { plan, halt, inspect, walk, consider, leave, forget: () => app.change({ inspected: null }) };
 }
 
 function outcomeText(route, compared) {

@@ -88,8 +88,9 @@ export function followPointer(app, canvas, { refresh, planning, training }) {
       if (step) planning.inspect(step.route, step.step);
     } else if (where?.name === "rose") {
       const candidate = candidateAt(app.state, body(where), point);
-      if (candidate !== null) planning.consider(candidate);
+      if (candidate !== null) planning.consider(candidate, true);
     }
+    if (where?.name !== "rose") planning.leave();
     canvas.style.cursor = cursor;
     const shown = state >= 0 ? { state } : null;
     if (shown?.state !== app.state.hover?.state) app.change({ hover: shown });
@@ -141,7 +142,10 @@ export function followPointer(app, canvas, { refresh, planning, training }) {
   canvas.addEventListener("pointermove", moved);
   canvas.addEventListener("pointerup", released);
   canvas.addEventListener("pointercancel", released);
-  canvas.addEventListener("pointerleave", () => app.state.hover && app.change({ hover: null }));
+  canvas.addEventListener("pointerleave", () => {
+    planning.leave();
+    if (app.state.hover) app.change({ hover: null });
+  });
   canvas.addEventListener("touchstart", touched, { passive: false });
 }
 

@@ -1,5 +1,6 @@
 // A drawn maze from the first step of exploration to a map one can plan in.
 
+import { parts } from "cogmap/editor.js";
 import { drawnMap, nearest, prepared } from "cogmap/geometry.js";
 import { latest } from "cogmap/latest.js";
 
@@ -13,6 +14,8 @@ export function followTraining(app, guarded, showMap) {
   /** Sends the drawn maze; then looks once a second. */
   async function begin() {
     const { rows } = app.state.editor;
+    const count = parts(rows);
+    if (count > 1) return app.say(`The maze falls into ${count} parts; open a way between them.`);
     const job = await guarded(() => app.source.draw(rows));
     if (!job) return;
     sessionStorage.setItem(KEY, JSON.stringify({ id: job.id, rows }));
