@@ -81,7 +81,7 @@ def route(chart: Chart, episode: Episode, nodes: Sequence[int], *, number: int) 
     lengths = {"length": round(episode.length, 3), "shortest": round(episode.shortest, 3)}
     return {
         "name": episode.task.name,
-        "title": f"{number}: {episode.task.name}, {'reached' if episode.success else 'missed'}",
+        "title": f"{number}: {episode.task.name}{'' if episode.success else ', missed'}",
         "start": episode.task.start,
         "goal": episode.task.goal,
         "places": [place.round(3).tolist() for place in episode.route],

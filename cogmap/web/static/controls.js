@@ -128,7 +128,11 @@ function betaOf({ kind, beta }) {
 }
 
 function phaseText(job) {
-  const phases = { exploring: "1 of 3, exploring", map: "2 of 3, learning the map", dynamics: "3 of 3, learning moves" };
+  const phases = {
+    exploring: "1 of 3, exploring",
+    map: "2 of 3, learning the map",
+    dynamics: "3 of 3, learning moves",
+  };
   const share = job.step ? `, ${Math.round((100 * job.step) / job.of)} %` : "";
   return `${phases[job.phase] ?? job.phase}${share}, ${Math.round(job.seconds)} s`;
 }

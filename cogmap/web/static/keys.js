@@ -48,7 +48,8 @@ export function followKeys(app, canvas, { refresh, planning, horizon }) {
       const i = Math.max(0, Math.min(rows.length - 1, cursor[0] + direction[1]));
       const j = Math.max(0, Math.min(rows[0].length - 1, cursor[1] + direction[0]));
       const kind = rows[i][j] === "#" ? "wall" : "floor";
-      app.change({ editor: { rows, cursor: [i, j] }, note: "", status: `Row ${i + 1}, column ${j + 1}: ${kind}.` });
+      const status = `Row ${i + 1}, column ${j + 1}: ${kind}.`;
+      app.change({ editor: { rows, cursor: [i, j] }, note: "", status });
     } else if (event.key === " " || event.key === "Enter") {
       const mark = rows[cursor[0]][cursor[1]] === "#" ? "." : "#";
       const after = painted(rows, cursor, mark);

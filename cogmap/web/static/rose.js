@@ -173,9 +173,10 @@ export function inspectionText(state) {
   const judged = radius ? `, judged ${radius} ${radius === 1 ? "unit" : "units"} on` : "";
   const best = progress && Math.max(...progress);
   const tau = chosen ? way.steps[step].horizon : progress && candidates.taus[progress.indexOf(best)];
+  const reason = chosen ? "argued for by" : "most progress at";
   return [
     `${state.compare ? `${route}, move` : "Move"} ${step + 1} of ${way.steps.length} at (${x.toFixed(1)}, ${y.toFixed(1)})`,
     `${chosen ? "chosen" : "candidate"}: towards ${degrees}°, ${worth}${judged}`,
-    progress ? `${chosen ? "argued for by" : "most progress at"} τ = ${tau}; largest progress ${number(best)}` : "",
+    progress ? `${reason} τ = ${tau}; largest progress ${number(best)}` : "",
   ].filter(Boolean);
 }

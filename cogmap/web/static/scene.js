@@ -104,7 +104,9 @@ function picture(context, state, pane, theme, { values, range, scale }) {
   if (pane.name !== "difference") {
     for (const route of routes) paintRoute(context, route, seen, theme, { longest, faint, compared: state.compare });
     if (state.compare && !faint) {
-      for (const route of routes) paintBadge(context, route, seen, theme, route.letter === "A" ? 0.2 : 0.7);
+      for (const route of routes) {
+        paintBadge(context, route, seen, theme, route.letter === "A" ? 0.2 : 0.7);
+      }
     }
   }
   paintEnds(context, seen, { start: state.start, goal: state.goal, radius: map.goal_radius }, theme);

@@ -25,12 +25,15 @@ function charts(state, rect) {
     return { title, top, h, marks, y: (step) => top + h * (1 - share(step)) };
   };
   const log = (v, low, high) => (Math.log(Math.max(v, low)) - Math.log(low)) / Math.log(high / low);
+  const far = (tau) => log(tau, 1, longest);
+  const worth = (value) => log(value, lowest, best);
+  const below = every.some((step) => step.value < lowest);
   return {
     x,
     steps,
     rows: [
-      chart(0, "horizon τ", (s) => log(s.horizon, 1, longest), ends([1, longest], (v) => log(v, 1, longest))),
-      chart(1, "value V", (s) => log(s.value, lowest, best), ends([lowest, best], (v) => log(v, lowest, best), every.some((s) => s.value < lowest))),
+      chart(0, "horizon τ", (s) => far(s.horizon), ends([1, longest], far)),
+      chart(1, "value V", (s) => worth(s.value), ends([lowest, best], worth, below)),
       chart(2, "distance left", (s) => s.left / most, ends([0, most], (v) => v / most)),
     ],
   };
