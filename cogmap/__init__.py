@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Names are imported when they are first used, so that `cogmap --help` need not wait for torch.
 _HOMES = {

@@ -15,7 +15,7 @@ import numpy as np
 CONTACT_RADIUS = 0.66  # how near to a wall a pushing ball rests in the simulator, measured
 CORNER_POINTS = 5
 CLEARANCE = CONTACT_RADIUS * np.cos(np.pi / 4 / (CORNER_POINTS - 1)) - 1e-6  # of their chords
-POINTS_AT_ONCE = 16
+POINTS_AT_ONCE = 32
 PAIRS_AT_ONCE = 1 << 22  # numbers in the largest intermediate array
 
 
@@ -116,7 +116,11 @@ class VisibilityGraph:
         step = max(1, PAIRS_AT_ONCE // max(1, len(self._low)))  # a map may have no walls
         for begin in range(0, len(start), step):
             some = slice(begin, begin + step)
-            gap = segment_box_distance(start[some], end[some], self._low, self._high)
+            ends = np.concatenate([start[some], end[some]])
+            near = self._low <= ends.max(axis=0) + CLEARANCE  # other walls cannot matter
+            near &= self._high >= ends.min(axis=0) - CLEARANCE
+            walls = near.all(axis=1)
+            gap = segment_box_distance(start[some], end[some], self._low[walls], self._high[walls])
             seen[some] = (gap >= radius[some, None]).all(axis=1)
         return seen
 

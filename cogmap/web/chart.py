@@ -26,6 +26,7 @@ from cogmap.theory.scorer import ExactScorer
 from cogmap.web import messages
 
 EXACT_LIMIT = 1600  # states up to which the spectrum of the walk takes seconds
+PATIENCE = 20  # decisions without moving after which a route is given up
 PLANNERS_KEPT = 16  # a temperature slider asks for many
 
 
@@ -86,7 +87,9 @@ class Chart:
         if self.agent.maze is None:
             raise CogmapError(f"{folder} was trained without a maze; there is none to show.")
         self.world: PointMaze = self.agent.world()
-        self.world.physics()  # the simulator takes seconds to import: now, not at the first plan
+        # What takes seconds the first time is done now, not at the first plan.
+        self.world.physics()
+        _ = self.world.paths
         self.scores = Scores(self.agent.temporal, self.agent.maze)
         self._planners: dict[str, Planner] = {}
         self._projections: dict[tuple[int, messages.Method], np.ndarray] = {}
@@ -149,6 +152,8 @@ class Chart:
         for [episode] in running:
             if not episode.decisions:
                 continue
+            if planner.rule.memory == 0 and _stands_still(episode.route):
+                break
             decision = episode.decisions[-1]
             yield messages.Step(
                 at=_place(episode.route[-2]),
@@ -199,6 +204,12 @@ class Chart:
                 for k, action in enumerate(planner.candidates.actions)
             ],
         )
+
+
+def _stands_still(route: list[np.ndarray]) -> bool:
+    """Whether a planner without memory has come to rest: it would stay for ever."""
+    last = np.array(route[-PATIENCE:])
+    return len(last) == PATIENCE and bool((np.ptp(last, axis=0) < 0.1).all())
 
 
 def _place(xy: np.ndarray) -> tuple[float, float]:

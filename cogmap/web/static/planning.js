@@ -110,7 +110,7 @@ function outcomeText(route, compared) {
   if (route.failure) return name + route.failure;
   if (!route.outcome) return `${name}no outcome.`;
   const { success, length, shortest, steps, seconds } = route.outcome;
-  if (!success) return `${name}did not reach the goal in ${steps} steps.`;
+  if (!success) return `${name}did not reach the goal; it stood still or ran out of steps after ${steps}.`;
   const speed = compared || seconds === null ? "" : `, ${steps} steps in ${number(seconds, 2)} s`;
   return `${name}reached the goal, ${length.toFixed(1)} units (shortest ${shortest.toFixed(1)})${speed}.`;
 }
