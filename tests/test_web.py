@@ -1,8 +1,14 @@
 """The page's server, asked as the page asks it."""
 
+import contextlib
+import functools
 import json
+import signal
 import socket
+import subprocess
+import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +34,10 @@ RING = ["#####", "#...#", "#.#.#", "#...#", "#####"]
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     work = tmp_path_factory.mktemp("drawn")
-    with TestClient(create_app(LARGE, work=work, training=TINY)) as client:
+    app = create_app(LARGE, work=work, training=TINY)
+    with TestClient(app) as client:
         yield client
+    app.state.workshop.close()
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +219,39 @@ def test_a_training_can_be_stopped(client):
     job = client.post("/api/mazes", json={"rows": RING}).json()
     assert client.delete(f"/api/jobs/{job['id']}").json()["phase"] == "stopped"
     assert client.get(f"/api/maps/{job['id']}").status_code == 409
+
+
+def test_ctrl_c_ends_the_server_and_its_training_quietly(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "cogmap", "serve", str(LARGE), "--port", str(port)]
+    deaf = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    server = subprocess.Popen(
+        [*command, "--work", str(tmp_path)], stdout=-1, stderr=-1, text=True, preexec_fn=deaf
+    )
+    url = f"http://127.0.0.1:{port}"
+    for _ in range(300):
+        time.sleep(0.1)
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(f"{url}/api/health")
+            break
+    body = json.dumps({"rows": RING}).encode()
+    asked = urllib.request.Request(f"{url}/api/mazes", body, {"Content-Type": "application/json"})
+    assert json.load(urllib.request.urlopen(asked))["phase"] == "exploring"
+    server.send_signal(signal.SIGINT)
+    out, error = server.communicate(timeout=30)
+    assert url in out and "Traceback" not in error and server.returncode in (0, 130)
+    time.sleep(0.2)
+    assert not [line for line in running_commands() if str(tmp_path) in line]
+
+
+def running_commands() -> list[str]:
+    """Command lines of the processes of this machine."""
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            lines.append(file.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return lines
 
 
 def test_a_port_in_use_is_refused_with_the_way_out():

@@ -20,7 +20,12 @@ def run(settings: Serve) -> None:
     torch.set_num_threads(1)  # requests come side by side, and a training may run beside them
     app = create_app(settings.run, work=settings.work)
     print(f"{settings.run} -> http://{settings.host}:{settings.port} (API: /docs; Ctrl-C ends it)")
-    uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning")
+    try:
+        uvicorn.run(
+            app, host=settings.host, port=settings.port, log_level="warning", lifespan="off"
+        )
+    finally:  # not in the app's lifespan: Ctrl-C while that begins prints a traceback
+        app.state.workshop.close()
 
 
 def check_port(host: str, port: int) -> None:
@@ -29,7 +34,7 @@ def check_port(host: str, port: int) -> None:
         with socket.create_server((host, port)):
             pass
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = (getattr(error, "strerror", None) or str(error)).rstrip(".")
         raise CogmapError(
             f"cannot listen on {host}:{port}: {reason}; give another --port."
         ) from None

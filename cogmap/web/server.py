@@ -6,8 +6,7 @@ Nothing here reaches for another host, and the page is served from the package.
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -63,20 +62,15 @@ def create_app(
     """The page of a run. Drawn mazes are trained in `work`; `training` overrides their settings."""
     workshop = Workshop(work, training=training or {})
     shelf = Shelf(folder, workshop)
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        yield
-        workshop.close()
-
     app = FastAPI(
         title="cogmap",
         version=cogmap.__version__,
         summary="Fields, plans and embeddings of a trained run.",
-        lifespan=lifespan,
         docs_url=None,  # FastAPI's own pages load scripts from another host
         redoc_url=None,
     )
+
+    app.state.workshop = workshop  # whoever serves the app closes it
 
     @app.exception_handler(CogmapError)
     def refuse(request: Request, error: CogmapError) -> JSONResponse:
