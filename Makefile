@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check install browser clean
+.PHONY: demo test check install browser gl clean
 
 demo: install
 	$(BIN)/cogmap demo
 
-test: install browser
+test: install browser gl
 	$(BIN)/python -m pytest
 
 check: install
@@ -26,6 +26,15 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ogbench,report,ray,web,dev]'
 	@touch $@
+
+# Pictures of mazes need a GL library; without one those tests fail with the package's name.
+gl:
+	@ldconfig -p | grep -q libEGL.so.1 || { \
+	  root=""; test "$$(id -u)" = 0 || root="sudo -n"; \
+	  echo "make: installing libegl1 and libgl1-mesa-dri for pictures"; \
+	  { $$root apt-get -qq update && $$root apt-get -qq install --no-install-recommends -y \
+	      libegl1 libgl1-mesa-dri; } > /dev/null 2>&1 || \
+	    echo "make: could not; install libegl1 and libgl1-mesa-dri yourself"; }
 
 # The page is tested in Debian's Chromium; without it those tests are skipped.
 browser:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+from torch import Tensor
 
 from cogmap import devices, runs
 from cogmap.dynamics.model import LocalDynamics
 from cogmap.dynamics.train import load_dynamics
 from cogmap.envs.maze import Maze
-from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.pointmaze import SHAPES, PointMaze
 from cogmap.errors import CogmapError
 from cogmap.planning.objective import Rule, rule
 from cogmap.planning.planner import Planner, Scorer
@@ -43,10 +44,10 @@ class Agent:
         maze = maze_of(runs.read_json(folder / "config.json"))
         temporal = load_temporal(folder / "temporal", device=place)
         dynamics = load_dynamics(folder / "dynamics", device=place)
-        if temporal.config.observation_shape != (dynamics.config.observation_size,):
+        if temporal.config.look_size != dynamics.config.observation_size:
             raise CogmapError(
-                f"{folder}: the temporal model sees {temporal.config.observation_shape}, the local "
-                f"dynamics {dynamics.config.observation_size} numbers; they are of different data."
+                f"{folder}: the temporal model sees {temporal.config.look_size} numbers, the local "
+                f"dynamics {dynamics.config.observation_size}; they are of different data."
             )
         return cls(temporal, dynamics, maze)
 
@@ -57,12 +58,13 @@ class Agent:
         here = maze or self.maze
         if here is None:
             raise CogmapError("this run was trained without a maze; give --maze to act in one.")
-        if self.temporal.config.observation_shape != (2,):
+        shape = self.temporal.config.observation_shape
+        if shape not in SHAPES:
             raise CogmapError(
-                f"the model sees observations of shape {self.temporal.config.observation_shape}; "
-                "a point maze shows (2,)."
+                f"the model sees observations of shape {shape}; a point maze shows "
+                f"{' or '.join(map(str, SHAPES))}."
             )
-        return PointMaze(here, physics=physics)
+        return PointMaze(here, physics=physics, observation=SHAPES[shape])
 
     def planner(
         self,
@@ -103,9 +105,22 @@ class Agent:
             self.dynamics,
             chosen,
             world.candidates(hold=self.dynamics.config.hold, radii=chosen.radii),
-            arrived=world.arrived,
-            goal_share=world.goal_share(),
+            look=self.temporal.look,
+            arrived=self.arrived if self.temporal.config.sees else world.arrived,
+            goal_share=self.goal_share() if self.temporal.config.sees else world.goal_share(),
         )
+
+    def arrived(self, looks: Tensor, goals: Tensor) -> Tensor:
+        """Within a typical move of the goal. (E, K, d), (E, d) -> (E, K)"""
+        return (
+            torch.linalg.vector_norm(looks - goals[:, None], dim=-1) <= self.dynamics.reach.norm()
+        )
+
+    def goal_share(self) -> float:
+        """p0 of the places that count as arrived, averaged over what was explored."""
+        bank, share = self.temporal.bank, self.temporal.bank_log_share.exp()
+        near = torch.cdist(bank[::16], bank) <= self.dynamics.reach.norm()
+        return float((near.float() @ share).mean())
 
 
 def maze_of(config: dict) -> Maze | None:

@@ -40,6 +40,8 @@ class Explore:
     """Folder to write."""
     walk: Literal["lattice", "actions"] = "lattice"
     """The paper's lattice walk, or uniform random actions in the simulator."""
+    observation: Literal["state", "image"] = "state"
+    """Positions, or 64 x 64 pictures from OGBench's overhead camera."""
     steps: int = 1_000_000
     """Transitions to record."""
     episodes: int = 1
@@ -74,6 +76,8 @@ class Train(TemporalTraining):
     """large, giant, medium, or a text file of '#' and '.'."""
     out: Path | None = None
     """Run folder to write."""
+    observation: Literal["state", "image"] = "state"
+    """What is seen when exploring: positions, or 64 x 64 pictures."""
     data: Path | None = None
     """Train on this dataset instead of exploring."""
     dynamics_data: Path | None = None
@@ -178,10 +182,10 @@ class Reproduce:
     """
 
     name: Annotated[
-        Literal["maze-state", "horizons", "data", "probes", "temperature", "theory"],
+        Literal["maze-state", "maze-vision", "horizons", "data", "probes", "temperature", "theory"],
         tyro.conf.Positional,
     ]
-    """Table 1A, Fig. 2, Table 2, Table 4, or two that the paper does not have."""
+    """Table 1A, Table 1B, Fig. 2, Table 2, Table 4, or two that the paper does not have."""
     seeds: int = 3
     """Training seeds, 0 on."""
     workers: int = 1

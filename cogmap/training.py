@@ -67,6 +67,7 @@ def train(
     generator: torch.Generator,
     folder: Path,
     progress: Progress = iter,
+    before_saving: Callable[[], None] = lambda: None,
 ) -> None:
     """Minimises `loss`, which draws its own batch from `generator`, and keeps `folder` loadable.
 
@@ -115,6 +116,7 @@ def train(
     def checkpoint(done: int) -> None:
         if place.rank > 0:
             return
+        before_saving()
         runs.save_weights(folder, model, config)
         values: dict[str, Any] = {"step": done, "generator": generator.get_state()}
         values |= {"model": model.state_dict(), "optimiser": optimiser.state_dict()}

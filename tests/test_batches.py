@@ -54,6 +54,15 @@ def small_model(data: Trajectories):
 class Perfect:
     """A model that knows the walk; it remembers which sources it was asked for last."""
 
+    def look(self, observations: Tensor) -> Tensor:
+        return observations
+
+    def prepare(self, observations: Tensor) -> tuple[Tensor]:
+        return (observations,)
+
+    def see(self, prepared: tuple[Tensor]) -> Tensor:
+        return prepared[0]
+
     def raw_pair_score(self, sources: Tensor, targets: Tensor, taus: Tensor, *, rows=None):
         self.rows = rows
         ratio = np.stack([EXACT.power(int(tau)) / EXACT.pi for tau in taus])
@@ -269,6 +278,9 @@ def test_a_composed_row_is_recorded_to_its_middle_and_the_models_kernel_from_the
     calls = []
 
     class Watched:
+        def look(self, observations: Tensor) -> Tensor:
+            return observations
+
         def raw_pair_score(self, sources: Tensor, targets: Tensor, taus: Tensor) -> Tensor:
             calls.append((sources, targets, int(taus)))
             return -(sources - targets.T).abs()[None] / 100

@@ -128,7 +128,7 @@ def test_what_was_tried_at_a_place_waits_until_the_rest_was_tried_too():
     order = []
     for _ in range(17):  # nothing that is tried moves the agent
         [decision] = planner.decide_many(here, goal, memories=[memory])
-        memory.add(here[0], decision)
+        memory.add(decision)
         order.append(decision.candidate)
     assert order[0] == 0 and order[1] in (1, 15)
     assert sorted(order[:16]) == list(range(16)) and order[16] == 0
@@ -139,7 +139,7 @@ def test_a_place_that_was_seen_is_worth_less_each_time():
     goal = np.array([[5.0, 0.0]])
     [before] = planner.decide_many(np.zeros((1, 2)), goal, memories=[memory])
     for _ in range(3):
-        memory.add(np.array([1.0, 0.0]), before)  # where candidate 0 leads
+        memory.add(replace(before, here=np.array([1.0, 0.0])))  # where candidate 0 leads
     [after] = planner.decide_many(np.zeros((1, 2)), goal, memories=[memory])
     assert after.values[0] == pytest.approx(before.values[0] - 0.3, abs=1e-6)
     assert after.values[8] == pytest.approx(before.values[8])
@@ -150,7 +150,7 @@ def test_a_rule_without_memory_does_the_same_again():
     goal = np.array([[5.0, 0.0]])
     for _ in range(3):
         [decision] = planner.decide_many(np.zeros((1, 2)), goal, memories=[memory])
-        memory.add(np.zeros(2), decision)
+        memory.add(decision)
         assert decision.candidate == 0
 
 

@@ -51,7 +51,7 @@ class Stubborn:
         self.told.append([(np.round(m.places, 6).tolist(), list(m.chosen)) for m in memories])
         nothing = np.zeros(2)
         action = self.candidates.actions[0]
-        return [Decision(0, action, 0.0, 1, nothing, nothing, nothing) for _ in observations]
+        return [Decision(0, action, 0.0, 1, nothing, nothing, nothing, o) for o in observations]
 
 
 def tried(policy: PlannerPolicy, episodes: list[int], positions: list) -> list[int]:

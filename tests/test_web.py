@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import io
 import json
 import signal
 import socket
@@ -20,8 +21,10 @@ from fastapi.testclient import TestClient
 
 from cogmap.agent import Agent
 from cogmap.commands.serve_ import check_port
+from cogmap.envs.maze import Maze
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import evaluate
+from cogmap.explore.album import Album
 from cogmap.theory.walk import ReversibleWalk
 from cogmap.web.server import create_app
 
@@ -260,3 +263,44 @@ def test_a_port_in_use_is_refused_with_the_way_out():
         pytest.raises(CogmapError, match="another --port"),
     ):
         check_port("127.0.0.1", taken.getsockname()[1])
+
+
+def test_a_run_from_positions_has_no_pictures(client, chart):
+    answer = client.get("/api/maps/run/picture?x=0&y=0")
+    assert not chart["pictures"] and answer.status_code == 422 and "positions" in answer.text
+
+
+@pytest.fixture(scope="module")
+def seeing(tmp_path_factory):
+    app = create_app(Path("models/pointmaze-large-image"), work=tmp_path_factory.mktemp("none"))
+    with TestClient(app) as client:
+        yield client
+
+
+def test_a_run_from_pictures_shows_what_it_sees(seeing):
+    from PIL import Image
+
+    chart = seeing.get("/api/maps/run").json()
+    assert chart["pictures"] and "from pictures" in chart["trained"]
+    answer = seeing.get("/api/maps/run/picture?x=8&y=8")
+    assert answer.headers["content-type"] == "image/png"
+    album = Album.packaged(Maze.load("large"))
+    wanted = album.pictures[album.nearest(np.array([[8.0, 8.0]]))[0]]
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(answer.content))), wanted)
+    assert seeing.get("/api/maps/run/picture?x=2&y=4").status_code == 422  # inside a wall
+
+
+def test_a_run_from_pictures_has_a_field_and_plans(seeing):
+    values = seeing.get("/api/maps/run/field?x=8&y=0&tau=64").json()["values"]
+    chart = seeing.get("/api/maps/run").json()
+    best = np.array(chart["points"])[int(np.argmax(values))]
+    assert np.linalg.norm(best - [8, 0]) < 2
+    asked = {"start": [0, 0], "goal": [8, 0], "budget": 200}
+    with seeing.stream("POST", "/api/maps/run/plan", json=asked) as answer:
+        *steps, outcome = [json.loads(line) for line in answer.iter_lines()]
+    assert outcome["success"] and 6 <= len(steps) <= 12
+    inspected = seeing.post(
+        "/api/maps/run/inspect", json={"places": [[0, 0]], "chosen": [], "goal": [8, 0]}
+    ).json()
+    chosen = inspected["candidates"][inspected["best"]]
+    assert chosen["action"][0] > 0.7 and chosen["outcome"][0] > 0.5

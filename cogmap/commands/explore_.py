@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
 from tqdm import tqdm
 
 from cogmap.cli import Explore
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
+from cogmap.explore.album import Album
 from cogmap.explore.collect import collect_actions, collect_walk
 from cogmap.runs import check_new_folder
+
+
+def _bar(what: str, unit: str) -> Callable[[Iterable], Iterable]:
+    return lambda rows: tqdm(rows, desc=what, unit=unit)
 
 
 def run(settings: Explore) -> None:
@@ -31,7 +40,14 @@ def run(settings: Explore) -> None:
             episodes=settings.episodes,
             hold=settings.hold,
             coverage=settings.coverage,
-            progress=lambda rows: tqdm(rows, desc="exploring", unit="step"),
+            progress=_bar("exploring", "step"),
         )
-    data.save(settings.out)
+    if settings.observation == "image":
+        with tempfile.TemporaryDirectory() as folder:
+            album = Album.of(maze, Path(folder), progress=_bar("pictures", "picture"))
+            walked = settings.walk == "lattice"
+            data = album.walked(data, seed=settings.seed) if walked else album.acted(data)
+            data.save(settings.out)
+    else:
+        data.save(settings.out)
     print(f"{len(data):,} rows in {len(data.episode_starts)} episodes -> {settings.out}")

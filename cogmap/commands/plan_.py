@@ -35,7 +35,9 @@ def run(settings: Plan) -> None:
         every_horizon=settings.every_horizon,
     )
     task = Task("plan", start, goal)
-    [episode] = run_episodes(world, [task], PlannerPolicy(planner), budget=settings.budget)
+    [episode] = run_episodes(
+        world, [task], PlannerPolicy(planner, world.observe), budget=settings.budget
+    )
     print(as_text(decision_rows(episode)))
     outcome = "reached the goal" if episode.success else "did not reach the goal"
     print(

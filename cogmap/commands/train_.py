@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from tqdm import tqdm
 
 from cogmap import devices, runs
@@ -21,8 +22,10 @@ from cogmap.dynamics.train import train_dynamics
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import STEPS_PER_UNIT, PointMaze
 from cogmap.errors import CogmapError
+from cogmap.explore.album import Album
 from cogmap.explore.collect import collect_actions, collect_walk, split_steps
 from cogmap.explore.walks import coverage_mask
+from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import train_temporal
 from cogmap.training import Progress
@@ -45,11 +48,15 @@ def train_run(settings: Train, *, quiet: bool = False) -> Path:
         print(f"exploring: a walk of {settings.walk_steps:,} steps")
     walk = _walk(folder, settings, maze)
     actions = _actions(folder, settings, maze, walk, bar)
-    train_temporal(
+    if settings.observation == "image":
+        assert maze is not None
+        album = Album.of(maze, folder / "data" / "album", progress=bar("pictures", "picture"))
+        walk, actions = album.walked(walk, seed=settings.seed), album.acted(actions)
+    model = train_temporal(
         walk, _temporal(settings), folder / "temporal", progress=bar("temporal model", "step")
     )
     train_dynamics(
-        actions,
+        looked_at(actions, model),
         settings.dynamics,
         folder / "dynamics",
         seed=settings.seed,
@@ -57,6 +64,22 @@ def train_run(settings: Train, *, quiet: bool = False) -> Path:
         progress=bar("local dynamics", "step"),
     )
     return folder
+
+
+def looked_at(data: Trajectories, model: TemporalModel) -> Trajectories:
+    """The same rows as the model's looks, which local dynamics speaks of; states are their own."""
+    if model.eye is None:
+        return data
+    assert data.table is not None and data.index is not None
+    device = next(model.parameters()).device
+    looks = []
+    with torch.no_grad():
+        for begin in range(0, len(data.table), 256):
+            pictures = torch.as_tensor(np.array(data.table[begin : begin + 256]), device=device)
+            looks.append(model.look(pictures).cpu().numpy())
+    return dataclasses.replace(
+        data, table=None, index=None, observations=np.concatenate(looks)[data.index]
+    )
 
 
 def _bar(what: str, unit: str) -> Progress:
@@ -70,6 +93,8 @@ def _no_bar(what: str, unit: str) -> Progress:
 def _check(settings: Train, maze: Maze | None) -> None:
     """Everything that can be wrong with the data, before anything is written."""
     devices.pick(settings.device)
+    if settings.observation == "image" and settings.data is not None:
+        raise CogmapError("--observation image explores a maze; leave --data out.")
     if settings.data is None:
         if maze is None:
             raise CogmapError("give --maze to explore, or --data to train on.")

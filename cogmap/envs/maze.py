@@ -199,3 +199,8 @@ class Maze:
             successors[:, k] = np.where(open_way, at(dx, dy), stay)
         points = np.stack([xs[here[:, 1] - 1], ys[here[:, 0] - 1]], axis=-1)
         return Lattice(points, successors)
+
+
+def is_ogbench(maze: Maze) -> bool:
+    """Whether this is one of OGBench's mazes, not one of the user's with its name."""
+    return maze.text == OGBENCH_MAPS.get(maze.name)

@@ -9,12 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from cogmap.envs.camera import SIZE, Camera
 from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS, Maze
 from cogmap.envs.physics import STEP_LENGTH, KinematicPhysics, MujocoPhysics, Physics
 from cogmap.errors import CogmapError
 from cogmap.planning.candidates import Candidates, directions
 from cogmap.theory.geodesic import VisibilityGraph
 
+Observation = Literal["state", "image"]
+SHAPES: dict[tuple[int, ...], Observation] = {(2,): "state", (SIZE, SIZE, 3): "image"}
 UNIT = 1.0  # one lattice move
 STEPS_PER_UNIT = round(UNIT / STEP_LENGTH)  # five simulator steps
 
@@ -22,15 +25,30 @@ STEPS_PER_UNIT = round(UNIT / STEP_LENGTH)  # five simulator steps
 class PointMaze:
     """One maze with its physics."""
 
-    def __init__(self, maze: Maze, *, physics: Literal["mujoco", "kinematic"] = "mujoco") -> None:
+    def __init__(
+        self,
+        maze: Maze,
+        *,
+        physics: Literal["mujoco", "kinematic"] = "mujoco",
+        observation: Observation = "state",
+    ) -> None:
         self.maze = maze
         self.physics_name = physics
+        self.observation = observation
 
     def physics(self) -> Physics:
         """A fresh simulator."""
         if self.physics_name == "kinematic":
             return KinematicPhysics(self.maze)
         return MujocoPhysics(self.maze)
+
+    @cached_property
+    def camera(self) -> Camera:
+        return Camera(self.maze)
+
+    def observe(self, positions: np.ndarray) -> np.ndarray:
+        """What is seen at each position. (E, 2) -> (E, 2), or pictures (E, 64, 64, 3)"""
+        return positions if self.observation == "state" else self.camera.pictures(positions)
 
     def candidates(self, *, hold: int, radii: tuple[int, ...]) -> Candidates:
         """Sixteen directions, for a local dynamics whose actions last `hold` simulator steps."""

@@ -181,7 +181,7 @@ def evaluate(
     return run(
         world,
         task_set,
-        PlannerPolicy(chosen),
+        PlannerPolicy(chosen, world.observe),
         name=chosen.rule.name,
         settings=settings,
         report=report,

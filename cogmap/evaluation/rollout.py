@@ -15,6 +15,7 @@ from cogmap.evaluation.tasks import Task
 from cogmap.planning.planner import Decision, Memory, Planner
 
 Report = Callable[[int, int], None]  # called with (episodes finished, episodes)
+Observe = Callable[[np.ndarray], np.ndarray]  # (E, 2) positions -> (E, ...) what is seen there
 
 
 class Policy(Protocol):
@@ -60,17 +61,22 @@ class PlannerPolicy:
 
     hold = STEPS_PER_UNIT
 
-    def __init__(self, planner: Planner) -> None:
-        self.planner = planner
+    def __init__(self, planner: Planner, observe: Observe = lambda positions: positions) -> None:
+        self.planner, self._observe = planner, observe
         self._memories: dict[int, Memory] = {}
+        self._goals: dict[int, np.ndarray] = {}
 
     def act(
         self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         memories = [self._memories.setdefault(e, Memory()) for e in episodes]
-        decisions = self.planner.decide_many(positions, goals, memories=memories)
-        for memory, position, decision in zip(memories, positions, decisions, strict=True):
-            memory.add(position, decision)
+        for e, goal in zip(episodes, goals, strict=True):
+            if e not in self._goals:
+                self._goals[e] = self._observe(goal[None])[0]
+        wanted = np.stack([self._goals[e] for e in episodes])
+        decisions = self.planner.decide_many(self._observe(positions), wanted, memories=memories)
+        for memory, decision in zip(memories, decisions, strict=True):
+            memory.add(decision)
         return np.stack([decision.action for decision in decisions]), decisions
 
 

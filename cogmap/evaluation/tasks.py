@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cogmap.envs.maze import AGENT_RADIUS, CELL, OGBENCH_MAPS, Maze
+from cogmap.envs.maze import AGENT_RADIUS, CELL, Maze, is_ogbench
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
 from cogmap.theory.geodesic import moves_to
@@ -34,7 +34,7 @@ class Task:
 
 def pairs_file(maze: Maze) -> dict | None:
     """The package's tasks for one of OGBench's mazes; None for any other maze."""
-    if maze.name not in OGBENCH_MAPS or maze.text != OGBENCH_MAPS[maze.name]:
+    if not is_ogbench(maze):
         return None
     text = resources.files("cogmap.evaluation").joinpath(f"pairs/{maze.name}.json").read_text()
     return json.loads(text)

@@ -39,7 +39,8 @@ class Decision:
     horizon: int  # the horizon that argued for it
     progress: np.ndarray  # (T,) of the chosen candidate at its best radius
     values: np.ndarray  # (A,) of every candidate
-    outcome: np.ndarray  # (...) the predicted observation that won
+    outcome: np.ndarray  # (d,) the predicted look that won
+    here: np.ndarray  # (d,) the look that it was decided on
 
 
 @dataclass(frozen=True)
@@ -50,17 +51,19 @@ class Options:
     score: Tensor  # (E, A, R, T) G of the goal from there
     progress: Tensor  # (E, A, R, T)
     value: Tensor  # (E, A, R) V_beta; -inf: tried from here before
+    here: Tensor  # (E, d) the looks they start from
 
 
 @dataclass
 class Memory:
     """Where one episode decided before, and which candidate it took there."""
 
-    places: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (N, d)
+    places: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (N, d) looks
     chosen: list[int] = field(default_factory=list)  # (N,)
 
-    def add(self, place: np.ndarray, decision: Decision) -> None:
-        self.places = np.concatenate([self.places.reshape(-1, len(place)), place[None]])
+    def add(self, decision: Decision) -> None:
+        here = decision.here
+        self.places = np.concatenate([self.places.reshape(-1, len(here)), here[None]])
         self.chosen.append(decision.candidate)
 
 
@@ -92,8 +95,9 @@ class Remembered:
 class Planner:
     """Frozen models, a rule and candidates; `decide` is one pass of Algorithm 3's loop.
 
-    `arrived(observations, goals)` tells which predicted observations are the goal, and
-    `goal_share` is p0 of that region: rules with a horizon-zero term need both.
+    Scores and dynamics speak of looks; `look` makes them of observations (a state is its own).
+    `arrived(looks, goals)` tells which predicted looks are the goal, and `goal_share` is p0 of
+    that region: rules with a horizon-zero term need both.
     """
 
     def __init__(
@@ -103,13 +107,14 @@ class Planner:
         rule: Rule,
         candidates: Candidates,
         *,
+        look: Callable[[Tensor], Tensor] = lambda observations: observations,
         arrived: Callable[[Tensor, Tensor], Tensor] | None = None,
         goal_share: float = 1.0,
     ) -> None:
         if rule.zero_weight and arrived is None:
             raise CogmapError("this rule needs to know which states are the goal (arrived).")
         self.scorer, self.dynamics, self.rule, self.candidates = scorer, dynamics, rule, candidates
-        self._arrived, self._goal_share = arrived, goal_share
+        self._look, self._arrived, self._goal_share = look, arrived, goal_share
         self._device = next(dynamics.parameters()).device
         self._weights = torch.as_tensor(rule.horizons.weights, dtype=torch.float32).to(self._device)
         self._actions = torch.as_tensor(candidates.actions, dtype=torch.float32).to(self._device)
@@ -127,7 +132,7 @@ class Planner:
         *,
         memories: Sequence[Memory] | None = None,
     ) -> list[Decision]:
-        """One decision for each of E episodes, in one pass. (E, d), (E, d)"""
+        """One decision for each of E episodes, in one pass. (E, ...), (E, ...)"""
         options = self.weigh(observations, goals, memories=memories)
         row = torch.arange(len(options.value), device=self._device)
 
@@ -137,7 +142,7 @@ class Planner:
         best = row, chosen, radius[row, chosen]
         gain = options.progress[best]
         horizon = self.scorer.taus[self._argument(gain, options.score[best])]
-        parts = (chosen, horizon, gain, by_action, options.outcomes[best])
+        parts = (chosen, horizon, gain, by_action, options.outcomes[best], options.here)
         each = zip(*(part.cpu().numpy() for part in parts))  # one transfer each for all episodes
         return [
             Decision(
@@ -148,8 +153,9 @@ class Planner:
                 progress=gains,
                 values=values,
                 outcome=outcome,
+                here=here,
             )
-            for candidate, tau, gains, values, outcome in each
+            for candidate, tau, gains, values, outcome, here in each
         ]
 
     @torch.no_grad()
@@ -160,9 +166,11 @@ class Planner:
         *,
         memories: Sequence[Memory] | None = None,
     ) -> Options:
-        """What every candidate of each of E episodes is worth. (E, d), (E, d)"""
-        here = torch.as_tensor(observations, dtype=torch.float32).to(self._device)
-        target = torch.as_tensor(goals, dtype=torch.float32).to(self._device)
+        """What every candidate of each of E episodes is worth. (E, ...), (E, ...)"""
+        here, target = (
+            self._look(torch.as_tensor(given, dtype=torch.float32).to(self._device))
+            for given in (observations, goals)
+        )
         if here.shape != target.shape or not (here.isfinite().all() and target.isfinite().all()):
             raise CogmapError(
                 f"observations {tuple(here.shape)} and goals {tuple(target.shape)} must be finite "
@@ -200,7 +208,7 @@ class Planner:
             visits = past.near(outcomes, self._unit / 2).sum(-1).view_as(value)
             value = value - self.rule.memory * visits
             value = value.masked_fill(self._barred(past, here)[..., None], -math.inf)
-        return Options(outcomes.view(shape), there.view(shape), delta.view(shape), value)
+        return Options(outcomes.view(shape), there.view(shape), delta.view(shape), value, here)
 
     def _barred(self, past: Remembered, here: Tensor) -> Tensor:
         """Candidates that were tried from here more often than others. (E, d) -> (E, A)"""

@@ -132,6 +132,32 @@ def maze_state(rows: Sequence[Row], folder: Path) -> list[str]:
     return [*lines, *markdown(strangers), *footer(rows, "maze-state")]
 
 
+def maze_vision(rows: Sequence[Row], folder: Path) -> list[str]:
+    """Table 1B."""
+    ours = chosen(rows, kind="image", planner="log")
+    table = [["SR / SPL [95 % of SR]", *(f"{m.title()}, {TITLES[t]}" for m, t in COLUMNS)]]
+    for label, kind, planner in (
+        ("random policy", "", "random policy (floor)"),
+        ("**ours, from pictures**", "image", "log"),
+        ("shortest-path oracle", "", "shortest path (ceiling)"),
+    ):
+        some = [chosen(rows, kind=kind, planner=planner, maze=m, tasks=t) for m, t in COLUMNS]
+        table.append([label, *(cell(each, bold=kind == "image") for each in some)])
+    for key in ("gp", "pap"):
+        reported = [paper.FROM_IMAGES[column][key] for column in COLUMNS]
+        texts = [f"{sr:.2f}" + (f" / {spl:.2f}" if spl else "") for sr, spl in reported]
+        table.append([f"the paper: {key.upper()}", *texts])
+    seeds = len({model_of(row)[2] for row in ours})
+    minutes = [row["training_minutes"] for row in ours]
+    return [
+        f"{seeds} training seeds; trained in {min(minutes):.1f} to {max(minutes):.1f} minutes a "
+        "model, several at a time.",
+        "",
+        *markdown(table),
+        *footer(rows, "maze-vision"),
+    ]
+
+
 def data_rows(rows: Sequence[Row], name: str, maze: str) -> list[Row]:
     """Of one row of Table 2; 4M and c=1 are the models of Table 1A."""
     return chosen(rows, kind="ours" if name in ("4M", "c=1") else name, maze=maze)
@@ -288,6 +314,7 @@ def theory(rows: Sequence[Row], folder: Path) -> list[str]:
 
 PAGES: dict[str, Section] = {
     "maze-state": maze_state,
+    "maze-vision": maze_vision,
     "horizons": horizons,
     "data": data,
     "probes": probes,

@@ -1,4 +1,4 @@
-"""What the paper reports for its state mazes (Tables 1A, 2 and 4, Fig. 2's text), as data."""
+"""What the paper reports for its mazes (Tables 1, 2 and 4, Fig. 2's text), as data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ GOAL_REACHING = {
     ("giant", "official"): {"gp": (0.76, 0.58), "pap": (0.79, 0.64), "oracle": (1.00, 0.98)},
     ("large", "random"): {"gp": (0.97, 0.88), "pap": (0.92, 0.83), "oracle": (1.00, 0.95)},
     ("giant", "random"): {"gp": (0.85, 0.75), "pap": (0.85, 0.77), "oracle": (1.00, 0.95)},
+}
+
+# Table 1B: (maze, tasks) -> planner -> (SR, SPL); it gives no SPL of the official tasks
+FROM_IMAGES: dict[tuple[str, str], dict[str, tuple[float, float | None]]] = {
+    ("large", "official"): {"gp": (0.91, None), "pap": (0.79, None)},
+    ("giant", "official"): {"gp": (0.39, None), "pap": (0.53, None)},
+    ("large", "random"): {"gp": (0.95, 0.85), "pap": (0.95, 0.83)},
+    ("giant", "random"): {"gp": (0.78, 0.67), "pap": (0.70, 0.63)},
 }
 
 # Table 2: row -> maze -> (GP, PAP), SR on the official tasks, mean of three seeds

@@ -95,6 +95,11 @@ def papers(scale: Scale, maze: str, seed: int) -> Task:
     return trained(scale, maze, "nce", seed, loss="nce", horizons="log")
 
 
+def seeing(scale: Scale, maze: str, seed: int) -> Task:
+    """Our recipe on pictures instead of positions."""
+    return trained(scale, maze, "image", seed, observation="image")
+
+
 def planned(
     scale: Scale, of: Task, planner: str, tasks: str, *, tag: str = "", **settings: Any
 ) -> Task:
@@ -148,6 +153,17 @@ def maze_state(scale: Scale) -> list[Task]:
             for seed in range(scale.seeds):
                 model = papers(scale, maze, seed)
                 tasks += [planned(scale, model, planner, kind) for planner in ("gp", "pap")]
+    return tasks
+
+
+def maze_vision(scale: Scale) -> list[Task]:
+    """Table 1B: ours from pictures, floor and ceiling."""
+    tasks: list[Task] = []
+    for maze in scale.mazes:
+        for kind in SETS:
+            tasks += references(scale, maze, kind)
+            for seed in range(scale.seeds):
+                tasks.append(planned(scale, seeing(scale, maze, seed), "log", kind))
     return tasks
 
 
@@ -212,6 +228,7 @@ def theory(scale: Scale) -> list[Task]:
 
 STUDIES: dict[str, Callable[[Scale], list[Task]]] = {
     "maze-state": maze_state,
+    "maze-vision": maze_vision,
     "horizons": horizons,
     "data": data,
     "probes": probes,

@@ -29,7 +29,7 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.temporal.losses import Batch
 from cogmap.temporal.model import TemporalModel
 
-TABLE_LIMIT = 4096  # distinct observations up to which a whole table is scored in each update
+TABLE_LIMIT = 4096  # distinct observations made up to which a whole table is scored in each update
 SOURCES = 512  # of them that are the sources of an update
 COMPOSE_FROM = 64  # shorter horizons have pairs enough of their own
 FIRST_PART = (8, 256)  # lags that the recorded part of a composed horizon is drawn from
@@ -83,11 +83,12 @@ class TableBatches:
         seen, index, counts = np.unique(
             np.asarray(data.index), return_inverse=True, return_counts=True
         )
-        rows = data.distinct()[0][seen]
-        self._table = torch.as_tensor(rows, dtype=torch.float32, device=device)
+        rows = torch.as_tensor(np.array(data.distinct()[0][seen]), device=device)
+        self._table = rows if rows.dtype == torch.uint8 else rows.float()  # pictures stay small
         self._index = torch.as_tensor(index, dtype=torch.long, device=device)
         share = torch.as_tensor(counts / len(index), dtype=torch.float32, device=device)
         self._log_share = share.log()
+        self._prepared: tuple[Tensor, ...] | None = None
         self._sources = min(SOURCES, len(self._table))
         # Targets need few digits, and a GPU multiplies short numbers many times faster.
         self._short = torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -101,17 +102,21 @@ class TableBatches:
             return torch.rand(*shape, generator=generator, device=device, dtype=dtype)
 
         part, sources = uniform(len(taus)), uniform(len(table)).argsort()[: self._sources]
-        around = uniform(*table.shape) * 2 - 1
+        around = uniform(*table.shape) * 2 - 1 if self._spread else None
         places = uniform(len(taus), self._pairs, dtype=torch.float64)[share]
         lags = (recorded_part(taus, part) if self._compose else taus)[share]
         taus = taus[share]
         counts = torch.stack([self._count(*each, sources) for each in zip(lags, places)])
         composed = lags < taus  # (T',)
+        if self._prepared is None:
+            self._prepared = model.prepare(table)
+        looks = model.see(self._prepared)
         if self._compose:
-            kernel = onward(model, table, table, taus - lags, self._log_share)
+            middle = looks.detach()
+            kernel = onward(model, middle, middle, taus - lags, self._log_share)
             product = counts.to(self._short) @ kernel.to(self._short)
             counts = torch.where(composed[:, None, None], product.float(), counts)
-        seen = table + self._spread * around
+        seen = looks if around is None else looks + self._spread * around  # states have a spread
         scores = model.raw_pair_score(seen, seen, taus, rows=sources)
         return Batch(scores, counts, self._log_share, composed)
 
@@ -149,6 +154,9 @@ class RowBatches:
             return self._everything[rows]
         return torch.as_tensor(self._data.rows(rows.numpy()), dtype=torch.float32)
 
+    def _look(self, model: TemporalModel, rows: Tensor) -> Tensor:
+        return model.look(self._observe(rows))
+
     def draw(
         self, model: TemporalModel, taus: Tensor, generator: torch.Generator, *, share: slice
     ) -> Batch:
@@ -160,12 +168,12 @@ class RowBatches:
         scores, counts = [], []
         for tau, u, place in zip(taus[share, None], part[share, None], places[share]):
             begin, end = self._episodes.pairs(tau, place)
-            target, positive = self._observe(end), self._identity[None]
+            target, positive = self._look(model, end), self._identity[None]
             if self._compose:
                 lag = recorded_part(tau, u)
-                kernel = onward(model, self._observe(begin + lag), target, tau - lag, even)
+                kernel = onward(model, self._look(model, begin + lag), target, tau - lag, even)
                 positive = torch.where((lag < tau)[:, None, None], kernel, positive)
-            scores.append(model.raw_pair_score(self._observe(begin), target, tau))
+            scores.append(model.raw_pair_score(self._look(model, begin), target, tau))
             counts.append(positive)
         return Batch(torch.cat(scores), torch.cat(counts))
 
@@ -174,7 +182,7 @@ def batches_for(
     data: Trajectories, episodes: Episodes, *, pairs: int, batch: int, compose: bool, tied: bool
 ) -> Batches:
     """On the table where there is a small one, else on rows."""
-    if data.table is not None and len(data.table) <= TABLE_LIMIT:
+    if data.table is not None and np.count_nonzero(data.distinct()[1]) <= TABLE_LIMIT:
         both_ways = compose and tied
         return TableBatches(data, episodes, pairs=pairs, compose=compose, both_ways=both_ways)
     return RowBatches(data, episodes, batch=batch, compose=compose)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from cogmap.errors import CogmapError
 from cogmap.temporal.encoders import (
     HORIZON_WIDTH,
+    Eye,
     FourierFeatures,
     HorizonEmbedding,
     HorizonHead,
@@ -44,10 +45,24 @@ class TemporalConfig:
     """Subtract each source's log-partition over the bank (Eq. 12); the softmax loss needs it."""
     bank_size: int = 0
     """Reference observations kept for that; 0 until the data is seen."""
+    keypoints: int = 8
+    """Places that a picture is reduced to; states have none."""
+
+    @property
+    def sees(self) -> bool:
+        """Whether observations are pictures (H, W, 3)."""
+        return len(self.observation_shape) == 3
+
+    @property
+    def look_size(self) -> int:
+        return 2 * self.keypoints if self.sees else self.observation_shape[0]
 
 
 class TemporalModel(nn.Module):
     """Scores how much likelier y is to follow x after tau steps than to occur at all.
+
+    Scores are between looks: `look` makes them of observations. A state is its own look; of a
+    picture it is a handful of numbers, so that planning need not draw what it expects.
 
     Shape letters: B sources, C targets, N observations, T horizons, D embedding, R bank.
     """
@@ -57,11 +72,15 @@ class TemporalModel(nn.Module):
 
     def __init__(self, config: TemporalConfig, *, low: Tensor, high: Tensor, seed: int = 0) -> None:
         super().__init__()
-        if len(config.observation_shape) != 1:
+        if len(config.observation_shape) not in (1, 3):
             raise CogmapError(
-                f"observations of shape {config.observation_shape}; states must be flat vectors."
+                f"observations of shape {config.observation_shape}; give flat vectors, or pictures "
+                "(height, width, 3)."
             )
         self.config = config
+        self.eye = (
+            Eye(config.observation_shape, keypoints=config.keypoints) if config.sees else None
+        )
         generator = torch.Generator().manual_seed(seed)
 
         def encoder() -> tuple[StateTrunk, HorizonHead]:
@@ -81,8 +100,20 @@ class TemporalModel(nn.Module):
         nn.init.zeros_(self.betas.weight)
         with torch.no_grad():
             self.betas.bias.copy_(torch.tensor([math.log(FIRST_BETA0), FIRST_BETA1]))
-        self.register_buffer("bank", torch.zeros(config.bank_size, *config.observation_shape))
+        self.register_buffer("bank", torch.zeros(config.bank_size, config.look_size))
         self.register_buffer("bank_log_share", torch.zeros(config.bank_size))
+
+    def look(self, observations: Tensor) -> Tensor:
+        """What planning and scores need to know of an observation. (N, ...) -> (N, d)"""
+        return self.see(self.prepare(observations))
+
+    def prepare(self, observations: Tensor) -> tuple[Tensor, ...]:
+        """What of an observation does not change while the model learns."""
+        return (observations,) if self.eye is None else self.eye.window(observations.float())
+
+    def see(self, prepared: tuple[Tensor, ...]) -> Tensor:
+        """The rest of `look`. -> (N, d)"""
+        return prepared[0] if self.eye is None else self.eye(*prepared)
 
     def beta(self, horizon: Tensor) -> tuple[Tensor, Tensor]:
         """beta0 > 0 and beta1 of embedded horizons. (T, E) -> (T,), (T,)"""

@@ -33,18 +33,24 @@ from cogmap.temporal.settings import TemporalTraining
 from cogmap.training import Progress, train
 
 BANK_LIMIT = 1024  # reference observations kept for normalising sources
+BACKGROUND_PICTURES = 128  # whose median is what is always there
+
+
+def reference(data: Trajectories, settings: TemporalTraining) -> tuple[np.ndarray, np.ndarray]:
+    """Observations that stand for p0, and the log of their shares. (R, ...), (R,)"""
+    observations, share = data.distinct()
+    seen = np.flatnonzero(share)
+    if len(seen) > (TABLE_LIMIT if data.table is not None else BANK_LIMIT):
+        rng = np.random.default_rng(settings.seed)
+        rows = np.sort(rng.choice(len(observations), BANK_LIMIT, replace=False, p=share))
+        return observations[rows], np.full(BANK_LIMIT, -np.log(BANK_LIMIT))
+    return observations[seen], np.log(share[seen])
 
 
 def build_model(data: Trajectories, settings: TemporalTraining) -> TemporalModel:
     """An untrained model for this data, with its bank of reference observations."""
-    observations, share = data.distinct()
-    rng = np.random.default_rng(settings.seed)
     normalised = settings.loss == "softmax"
-    if len(observations) > (TABLE_LIMIT if data.table is not None else BANK_LIMIT):
-        rows = np.sort(rng.choice(len(observations), BANK_LIMIT, replace=False, p=share))
-        bank, log_share = observations[rows], np.full(BANK_LIMIT, -np.log(BANK_LIMIT))
-    else:
-        bank, log_share = observations[share > 0], np.log(share[share > 0])
+    bank, log_share = reference(data, settings)
     config = TemporalConfig(
         observation_shape=data.observation_shape,
         tau_max=settings.tau_max,
@@ -56,16 +62,27 @@ def build_model(data: Trajectories, settings: TemporalTraining) -> TemporalModel
         bank_size=len(bank) if normalised else 0,
     )
     torch.manual_seed(settings.seed)  # layers draw their first weights from the global generator
-    model = TemporalModel(
-        config,
-        low=torch.as_tensor(observations.min(axis=0), dtype=torch.float32),
-        high=torch.as_tensor(observations.max(axis=0), dtype=torch.float32),
-        seed=settings.seed,
-    )
+    low, high = -torch.ones(config.look_size), torch.ones(config.look_size)
+    if not config.sees:
+        observations, _ = data.distinct()
+        low = torch.as_tensor(observations.min(axis=0), dtype=torch.float32)
+        high = torch.as_tensor(observations.max(axis=0), dtype=torch.float32)
+    model = TemporalModel(config, low=low, high=high, seed=settings.seed)
+    if model.eye is not None:
+        some = bank[:: max(1, len(bank) // BACKGROUND_PICTURES)]
+        model.eye.background.copy_(torch.as_tensor(np.median(some, axis=0)))
     if normalised:
-        model.bank.copy_(torch.as_tensor(np.array(bank), dtype=torch.float32))
+        fill_bank(model, bank)
         model.bank_log_share.copy_(torch.as_tensor(log_share, dtype=torch.float32))
     return model
+
+
+@torch.no_grad()
+def fill_bank(model: TemporalModel, observations: np.ndarray) -> None:
+    """Looks of the reference observations, as the model sees them now."""
+    for begin in range(0, len(observations), 512):
+        rows = torch.as_tensor(np.array(observations[begin : begin + 512]), dtype=torch.float32)
+        model.bank[begin : begin + 512] = model.look(rows.to(model.bank.device))
 
 
 def train_temporal(
@@ -98,6 +115,12 @@ def train_temporal(
         taus = law((parts + u) / settings.lags, settings.tau_max)  # 3
         return contrast(batches.draw(model, taus, generator, share=share), done)  # 4, 5, 6, 7
 
+    bank = reference(data, settings)[0] if model.eye is not None else None
+
+    def refresh() -> None:
+        if bank is not None:  # the eye has changed what the reference looks like
+            fill_bank(model, bank)
+
     train(
         model,
         loss,
@@ -106,6 +129,7 @@ def train_temporal(
         generator=generator,
         folder=folder,
         progress=progress,
+        before_saving=refresh,
     )
     return model
 
@@ -114,7 +138,7 @@ def load_temporal(folder: Path, *, device: torch.device | str = "cpu") -> Tempor
     """A trained model from its folder."""
     values = runs.read_json(folder / "config.json")
     config = runs.settings_from(TemporalConfig, values, where=str(folder / "config.json"))
-    size = config.observation_shape
+    size = config.look_size
     model = TemporalModel(config, low=torch.zeros(size), high=torch.ones(size))
     runs.load_weights(folder, model)
     return model.to(device).eval()

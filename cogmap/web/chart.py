@@ -10,13 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from cogmap.agent import Agent
+from cogmap.envs.camera import Camera
 from cogmap.envs.maze import CELL, GOAL_RADIUS, Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
-from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
+from cogmap.evaluation.rollout import Observe, PlannerPolicy, as_they_run
 from cogmap.evaluation.tasks import Task, draw_pairs, official_tasks, pairs_file
+from cogmap.explore.album import Album
 from cogmap.planning.objective import Horizons
 from cogmap.planning.planner import Memory, Planner
 from cogmap.report.figures.projections import align, tsne
@@ -30,16 +33,29 @@ PATIENCE = 20  # decisions without moving after which a route is given up
 PLANNERS_KEPT = 16  # a temperature slider asks for many
 
 
+def _as_is(places: np.ndarray) -> np.ndarray:
+    return places
+
+
+def seen_in_album(maze: Maze) -> Observe:
+    """Pictures of places: the nearest in the package's album, or else the camera's own."""
+    album = Album.packaged(maze)
+    if album is None:
+        return Camera(maze).pictures
+    return lambda places: album.pictures[album.nearest(np.asarray(places, dtype=np.float64))]
+
+
 class Scores:
     """G over a maze's lattice, learned and exact, at octaves of the horizon."""
 
-    def __init__(self, temporal: TemporalModel, maze: Maze) -> None:
-        self.maze = maze
+    def __init__(self, temporal: TemporalModel, maze: Maze, observe: Observe = _as_is) -> None:
+        self.maze, self.observe = maze, observe
         self.points = maze.lattice.points
         self.taus = Horizons.octaves(temporal.config.tau_max).taus.tolist()
         self.has_exact = len(self.points) <= EXACT_LIMIT
         self._temporal = temporal
-        self._sources = torch.as_tensor(self.points, dtype=torch.float32)
+        self._places = torch.as_tensor(self.points, dtype=torch.float32)
+        self._looks = self.look(self.points)
         self._scorers = {tau: LearnedScorer(temporal, torch.tensor([tau])) for tau in self.taus}
         self._lock = threading.Lock()
 
@@ -47,13 +63,24 @@ class Scores:
     def _exact(self) -> ExactScorer:
         return ExactScorer(self.points, self.maze.lattice.successors, torch.tensor(self.taus))
 
+    @torch.no_grad()
+    def look(self, places: np.ndarray) -> Tensor:
+        """What the model sees at each place. (N, 2) -> (N, d)"""
+        return self._temporal.look(torch.as_tensor(self.observe(places), dtype=torch.float32))
+
+    def place_of(self, looks: Tensor) -> np.ndarray:
+        """Places that look most like these. (N, d) -> (N, 2)"""
+        if not self._temporal.config.sees:
+            return looks.numpy()
+        return self.points[torch.cdist(looks, self._looks).argmin(1).numpy()]
+
     def field(self, goal: messages.Place, tau: int, score: messages.Score) -> np.ndarray:
         """G towards the goal from every lattice point at one of `taus`. -> (S,)"""
         self._check(tau)
-        target = torch.tensor([goal], dtype=torch.float32)
         if score == "learned":
             scorer = self._scorers[tau]
-            return scorer.score(self._sources[None], scorer.embed_goals(target))[0, :, 0].numpy()
+            wanted = scorer.embed_goals(self.look(np.array([goal])))
+            return scorer.score(self._looks[None], wanted)[0, :, 0].numpy()
         if not self.has_exact:
             raise CogmapError(
                 f"this maze has {len(self.points)} states; exact scores are drawn up to "
@@ -61,15 +88,15 @@ class Scores:
             )
         with self._lock:  # the walk's spectrum is computed once
             exact = self._exact
-            ratios = exact.embed_goals(target)
-        return exact.score(self._sources[None], ratios)[0, :, self.taus.index(tau)].numpy()
+            ratios = exact.embed_goals(torch.tensor([goal], dtype=torch.float32))
+        return exact.score(self._places[None], ratios)[0, :, self.taus.index(tau)].numpy()
 
     @torch.no_grad()
     def embedding(self, tau: int) -> np.ndarray:
         """h(x, tau) of every lattice point. -> (S, D)"""
         self._check(tau)
         horizon = self._temporal.horizon(torch.tensor([tau]))
-        feature = self._temporal.source_trunk(self._sources)
+        feature = self._temporal.source_trunk(self._looks)
         return self._temporal.source_head(feature, horizon)[:, 0].numpy()
 
     def _check(self, tau: int) -> None:
@@ -90,10 +117,16 @@ class Chart:
         # What takes seconds the first time is done now, not at the first plan.
         self.world.physics()
         _ = self.world.paths
-        self.scores = Scores(self.agent.temporal, self.agent.maze)
+        observe = seen_in_album(self.agent.maze) if self.sees else _as_is
+        self.scores = Scores(self.agent.temporal, self.agent.maze, observe)
         self._planners: dict[str, Planner] = {}
         self._projections: dict[tuple[int, messages.Method], np.ndarray] = {}
         self._lock = threading.Lock()
+
+    @property
+    def sees(self) -> bool:
+        """Whether its observations are pictures."""
+        return self.agent.temporal.config.sees
 
     @cached_property
     def description(self) -> messages.Map:
@@ -114,7 +147,15 @@ class Chart:
             exact=self.scores.has_exact,
             start=task.start,
             goal=task.goal,
-            trained=f"{loss}, horizons to {config.tau_max:,}, {len(maze.lattice):,} states",
+            pictures=self.sees,
+            trained=", ".join(
+                [
+                    *(["from pictures"] if self.sees else []),
+                    loss,
+                    f"horizons to {config.tau_max:,}",
+                    f"{len(maze.lattice):,} states",
+                ]
+            ),
         )
 
     def projection(self, tau: int, method: messages.Method) -> np.ndarray:
@@ -148,7 +189,9 @@ class Chart:
         began = time.perf_counter()
         goal = np.array(asked.goal)
         task = Task("page", asked.start, asked.goal)
-        running = as_they_run(self.world, [task], PlannerPolicy(planner), budget=asked.budget)
+        running = as_they_run(
+            self.world, [task], PlannerPolicy(planner, self.world.observe), budget=asked.budget
+        )
         for [episode] in running:
             if not episode.decisions:
                 continue
@@ -185,11 +228,14 @@ class Chart:
         here = np.array(asked.places[-1])
         self.world.check_place("place", here)
         self.world.check_place("goal", np.array(asked.goal))
-        memory = Memory(np.array(asked.places[:-1]).reshape(-1, 2), list(asked.chosen))
-        options = planner.weigh(here[None], np.array([asked.goal]), memories=[memory])
+        places = np.array(asked.places[:-1]).reshape(-1, 2)
+        memory = Memory(self.scores.look(places).numpy(), list(asked.chosen))
+        here, goal = (self.scores.observe(np.array([xy])) for xy in (here, asked.goal))
+        options = planner.weigh(here, goal, memories=[memory])
         value, radius = options.value[0].max(-1)
         row = torch.arange(count)
-        outcome, gain = options.outcomes[0][row, radius], options.progress[0][row, radius]
+        outcome = self.scores.place_of(options.outcomes[0][row, radius])
+        gain = options.progress[0][row, radius]
         return messages.Candidates(
             taus=planner.scorer.taus.tolist(),
             best=int(value.argmax()),
@@ -198,7 +244,7 @@ class Chart:
                     action=_place(action),
                     value=float(value[k]) if value[k].isfinite() else None,
                     radius=planner.candidates.radii[int(radius[k])],
-                    outcome=_place(outcome[k].numpy()),
+                    outcome=_place(outcome[k]),
                     progress=[round(float(g), 6) for g in gain[k]],
                 )
                 for k, action in enumerate(planner.candidates.actions)

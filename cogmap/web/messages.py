@@ -37,6 +37,7 @@ class Map(Message):
     exact: bool = Field(description="whether the maze is small enough for G*")
     start: Place
     goal: Place
+    pictures: bool = Field(description="whether the model sees pictures instead of positions")
     trained: str = Field(description="one line: the loss, the walk, the horizons")
 
 

@@ -5,14 +5,17 @@ Nothing here reaches for another host, and the page is served from the package.
 
 from __future__ import annotations
 
+import struct
 import threading
+import zlib
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from fastapi import FastAPI, HTTPException, Query, Request
-from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 
 import cogmap
@@ -100,6 +103,16 @@ def create_app(
         chart.world.check_bounds("goal", (x, y))
         return _field(chart.scores, (x, y), tau, score)
 
+    @app.get("/api/maps/{id}/picture", response_class=Response)
+    def picture(id: str, x: Coordinate, y: Coordinate) -> Response:
+        """What is seen at (x, y) in a run that learned from pictures, as PNG."""
+        chart = shelf.get(id)
+        if not chart.sees:
+            raise CogmapError("this run learned from positions; it sees no pictures.")
+        chart.world.check_place("place", np.array([x, y]))
+        seen = chart.scores.observe(np.array([[x, y]]))[0]
+        return Response(png(seen), media_type="image/png")
+
     @app.get("/api/maps/{id}/embedding")
     def embedding(id: str, tau: int, method: messages.Method = "pca") -> messages.Embedding:
         """h(x, tau) of every lattice point in a plane."""
@@ -175,6 +188,20 @@ def create_app(
 
     app.mount("/static", StaticFiles(directory=static), name="static")
     return app
+
+
+def png(picture: np.ndarray) -> bytes:
+    """A picture as a PNG file. (H, W, 3) uint8"""
+    height, width, _ = picture.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        check = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + check
+
+    rows = b"".join(b"\0" + row.tobytes() for row in picture)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = (b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
 
 
 def _training(workshop: Workshop, id: str) -> Training:

@@ -54,7 +54,7 @@ def plan_journeys(
         if name != "log":
             longest = min(longest, PAPER_TAU_MAX.get(world.maze.name, OTHER_TAU_MAX))
         planner = agent.planner(name, world=world, tau_max=longest)
-        episodes = run_episodes(world, tasks, PlannerPolicy(planner), budget=budget)
+        episodes = run_episodes(world, tasks, PlannerPolicy(planner, world.observe), budget=budget)
         journeys[name] = Journey(name, longest, episodes)
     return journeys
 

@@ -7,6 +7,7 @@ import { prepared } from "cogmap/geometry.js";
 import { followHorizon } from "cogmap/horizon.js";
 import { followKeys } from "cogmap/keys.js";
 import { layout } from "cogmap/layout.js";
+import { followPictures } from "cogmap/pictures.js";
 import { followPlanning } from "cogmap/planning.js";
 import { followPointer } from "cogmap/pointer.js";
 import { paint } from "cogmap/scene.js";
@@ -23,6 +24,7 @@ export async function start(source) {
   const refresh = followFields(app, guarded);
   const planning = followPlanning(app, guarded);
   const training = followTraining(app, guarded, showMap);
+  followPictures(app);
   const horizon = followHorizon(app, { refresh, training });
 
   async function open() {

@@ -15,6 +15,7 @@ export function serverSource() {
     field: (id, goal, tau, score) =>
       json(`${at(id)}/field?${query({ x: goal[0], y: goal[1], tau, score })}`),
     embedding: (id, tau, method) => json(`${at(id)}/embedding?${query({ tau, method })}`),
+    picture: (id, place) => `${at(id)}/picture?${query({ x: place[0], y: place[1] })}`,
     plan: (id, request, onLine, signal) => stream(`${at(id)}/plan`, request, onLine, signal),
     inspect: (id, request) => json(`${at(id)}/inspect`, posted(request)),
     draw: (rows) => json("/api/mazes", posted({ rows })),

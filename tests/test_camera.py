@@ -1,0 +1,98 @@
+"""Pictures of mazes."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from cogmap.envs.camera import Camera, grid_points
+from cogmap.envs.maze import Maze
+from cogmap.errors import CogmapError
+from cogmap.explore.album import Album
+
+pytest.importorskip("ogbench")
+
+
+OGBENCH = """
+import sys, numpy as np, gymnasium, ogbench
+name, points, out = sys.argv[1:]
+env = gymnasium.make(f"pointmaze-{name}-v0", ob_type="pixels", width=64, height=64).unwrapped
+env.reset(seed=0)
+pictures = []
+for point in np.load(points):
+    env.set_state(point, np.zeros(2))
+    pictures.append(env.get_ob())
+np.save(out, pictures)
+"""
+
+
+@pytest.mark.parametrize("name", ["large", "giant"])
+def test_pictures_are_ogbenchs_own_pixel_by_pixel(name, tmp_path):
+    maze, rng = Maze.load(name), np.random.default_rng(0)
+    points = grid_points(maze)
+    places = points[rng.choice(len(points), 5)] + rng.uniform(-0.05, 0.05, (5, 2))
+    np.save(tmp_path / "points.npy", places)
+    command = [sys.executable, "-c", OGBENCH, name, tmp_path / "points.npy", tmp_path / "out.npy"]
+    subprocess.run(command, check=True, env=os.environ | {"MUJOCO_GL": "egl"})
+    assert np.array_equal(Camera(maze).pictures(places), np.load(tmp_path / "out.npy"))
+
+
+@pytest.mark.parametrize("name", ["large", "giant"])
+def test_the_packages_pictures_are_the_cameras(name, tmp_path):
+    maze = Maze.load(name)
+    album = Album.of(maze, tmp_path)
+    assert np.array_equal(album.points, grid_points(maze)) and not list(tmp_path.iterdir())
+    rows = np.random.default_rng(1).choice(len(album.points), 6)
+    # Another GL library may round a colour otherwise.
+    taken = Camera(maze).pictures(album.points[rows]).astype(int)
+    assert np.abs(taken - album.pictures[rows]).max() <= 2
+
+
+def test_an_album_that_was_interrupted_goes_on_where_it_stopped(tmp_path):
+    maze = Maze.from_text("###\n#.#\n###", name="cell")
+    asked = []
+
+    def stop_after_five(rows):
+        for k, row in enumerate(rows):
+            if k == 5:
+                raise KeyboardInterrupt
+            yield row
+
+    with pytest.raises(KeyboardInterrupt):
+        Album.take(maze, tmp_path, progress=stop_after_five)
+    album = Album.take(maze, tmp_path, progress=lambda rows: asked.extend(rows) or rows)
+    assert len(asked) == len(album.points) - 5
+    assert album.pictures.reshape(len(album.points), -1).any(1).all()
+
+
+def test_state_commands_never_load_a_gl_library():
+    code = "from cogmap.envs.maze import Maze; from cogmap.envs.pointmaze import PointMaze\n"
+    code += "PointMaze(Maze.load('large')).physics()\n"
+    code += "import sys; assert 'mujoco' in sys.modules and 'OpenGL' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_a_gl_library_the_message_names_the_package(monkeypatch):
+    monkeypatch.setenv("MUJOCO_GL", "nothing")
+    with pytest.raises(CogmapError, match="apt-get install libegl1"):
+        Camera(Maze.load("large"))
+
+
+def test_the_agent_covers_a_handful_of_pixels_and_all_else_is_constant():
+    maze = Maze.load("large")
+    points = maze.lattice.points[:: len(maze.lattice) // 6]
+    pictures = Camera(maze).pictures(points)
+    background = np.median(pictures, axis=0)
+    changed = (pictures != background).any(-1).sum((1, 2))
+    assert changed.min() >= 1 and changed.max() <= 12
+    assert len(np.unique(pictures.reshape(len(points), -1), axis=0)) == len(points)
+
+
+def test_the_grid_holds_the_lattice_and_every_place_where_a_ball_rests():
+    maze = Maze.load("large")
+    points = grid_points(maze)
+    for point in maze.lattice.points:
+        assert (points == point).all(1).any()
+    assert maze.clearance(points).min() >= 0.65
