@@ -87,6 +87,8 @@ class Agent:
                 f"tau_max={tau_max} exceeds the horizons this model learned (1..{longest}); "
                 "lower --tau-max or train with a larger one."
             )
+        if score == "exact" and self.temporal.config.sees:
+            raise CogmapError("the exact score speaks of positions; this run sees pictures.")
         longest = longest if tau_max is None else tau_max
         chosen = planner
         if isinstance(chosen, str):
@@ -109,6 +111,14 @@ class Agent:
             arrived=self.arrived if self.temporal.config.sees else world.arrived,
             goal_share=self.goal_share() if self.temporal.config.sees else world.goal_share(),
         )
+
+    def check_positions(self, what: str) -> None:
+        """Raises for a run that sees pictures, where something draws over positions."""
+        if self.temporal.config.sees:
+            raise CogmapError(
+                f"{what} shows runs that learned from positions; this one sees pictures. "
+                "`cogmap serve` and `cogmap evaluate` take it."
+            )
 
     def arrived(self, looks: Tensor, goals: Tensor) -> Tensor:
         """Within a typical move of the goal. (E, K, d), (E, d) -> (E, K)"""

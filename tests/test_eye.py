@@ -1,15 +1,22 @@
 """Pictures: the eye, the album, and a model that learns from them."""
 
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+from cogmap.agent import Agent
+from cogmap.cli import main
 from cogmap.commands.train_ import looked_at
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.dynamics.train import train_dynamics
 from cogmap.envs.camera import grid_points
 from cogmap.envs.maze import Maze
+from cogmap.evaluation.rollout import PlannerPolicy, run_episodes
+from cogmap.evaluation.tasks import Task
 from cogmap.explore.album import VIEWS, Album
 from cogmap.explore.collect import collect_walk
 from cogmap.planning.candidates import Candidates, directions
@@ -142,3 +149,61 @@ def test_a_model_learns_from_pictures_and_plans_in_its_looks(album, tmp_path):
     start, goal = dots(np.array([[2.0, 0.0], [8.0, 0.0]]))
     assert planner.decide(start, goal).action[0] > 0.5
     assert planner.decide(goal, start).action[0] < -0.5
+
+
+IMAGE = Path("models/pointmaze-large-image")
+
+
+def test_what_draws_over_positions_refuses_a_run_that_sees_pictures(tmp_path, capsys):
+    for command in (
+        ["figures", str(IMAGE), "--out", str(tmp_path)],
+        ["report", str(IMAGE), "--html", str(tmp_path / "a.html")],
+        ["bench", "--run", str(IMAGE), "--quick"],
+    ):
+        assert main(command) == 2
+        assert "learned from positions" in capsys.readouterr().err
+    assert main(["evaluate", str(IMAGE), "--score", "exact"]) == 2
+    assert "exact score speaks of positions" in capsys.readouterr().err
+
+
+def test_a_run_that_sees_says_so(capsys):
+    assert main(["info", str(IMAGE)]) == 0
+    assert "pictures of 64 x 64" in capsys.readouterr().out
+
+
+def test_pictures_are_explored_not_imported(tmp_path, capsys):
+    asked = [
+        "train",
+        "--observation",
+        "image",
+        "--data",
+        str(tmp_path),
+        "--out",
+        str(tmp_path / "a"),
+    ]
+    assert main(asked) == 2
+    assert "leave --data out" in capsys.readouterr().err
+
+
+def test_the_shipped_model_plans_from_pictures_it_takes_on_the_way():
+    agent = Agent.load(IMAGE, device="cpu")
+    world = agent.world()
+    assert world.observation == "image"
+    tasks = [Task("near", (0.0, 0.0), (8.0, 0.4)), Task("corner", (36.0, 24.0), (34.0, 16.5))]
+    policy = PlannerPolicy(agent.planner(world=world), world.observe)
+    episodes = run_episodes(world, tasks, policy, budget=150)
+    assert all(episode.success for episode in episodes)
+    assert min(episode.efficiency for episode in episodes) > 0.7
+
+
+def test_one_decision_from_a_picture_takes_less_than_a_tenth_of_a_second():
+    agent = Agent.load(IMAGE, device="cpu")
+    world = agent.world()
+    planner = agent.planner(world=world)
+    album = Album.packaged(world.maze)
+    here, goal = album.pictures[0], album.pictures[-1]
+    planner.decide(here, goal)
+    began = time.perf_counter()
+    for _ in range(5):
+        planner.decide(here, goal)
+    assert (time.perf_counter() - began) / 5 < 0.1

@@ -66,6 +66,7 @@ def subject(settings: Bench) -> tuple[Agent | None, Maze, str]:
     """Who decides, where, and in words; None where a model has to be made first."""
     if settings.run is not None:
         agent = Agent.load(settings.run, device=settings.device)
+        agent.check_positions("cogmap bench")
         world = agent.world(None if settings.maze is None else Maze.load(settings.maze))
         agent.planner(world=world)  # a run that cannot plan here is refused now
         return agent, world.maze, str(settings.run)

@@ -49,6 +49,7 @@ def prepare(settings: Figures, wanted: list[str]) -> dict[str, Callable[[], Figu
     material = None
     if settings.run is not None:
         agent = Agent.load(settings.run, device=settings.device)
+        agent.check_positions("cogmap figures")
         material = Material(agent, agent.world(physics=settings.physics))
     return {
         name: partial(OF_A_RUN[name], material)

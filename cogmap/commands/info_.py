@@ -58,6 +58,9 @@ def model(folder: Path) -> dict[str, str]:
     agent = Agent.load(folder, device="cpu")
     temporal, dynamics = agent.temporal, agent.dynamics
     lines = {"model": str(folder), "maze": "none" if agent.maze is None else agent.maze.name}
+    if temporal.config.sees:
+        height, width, _ = temporal.config.observation_shape
+        lines["sees"] = f"pictures of {height} x {width}, as {temporal.config.keypoints} keypoints"
     lines["temporal"] = (
         f"{sum(p.numel() for p in temporal.parameters()):,} weights, horizons 1 to "
         f"{temporal.config.tau_max:,}, embeddings of {temporal.config.embedding}"

@@ -20,6 +20,7 @@ def run(settings: Report) -> None:
     except ImportError as error:
         raise CogmapError(f"the report needs {error.name}; pip install 'cogmap[web]'.") from None
     chart = Chart(settings.run, id="run")
+    chart.agent.check_positions("cogmap report")
     runs.check_writable(settings.html)  # before minutes are spent, not after
     official = settings.tasks == "official" or (
         settings.tasks is None and pairs_file(chart.world.maze) is not None

@@ -70,16 +70,17 @@ def looked_at(data: Trajectories, model: TemporalModel) -> Trajectories:
     """The same rows as the model's looks, which local dynamics speaks of; states are their own."""
     if model.eye is None:
         return data
-    assert data.table is not None and data.index is not None
+    pictures = data.distinct()[0]
     device = next(model.parameters()).device
-    looks = []
+    parts = []
     with torch.no_grad():
-        for begin in range(0, len(data.table), 256):
-            pictures = torch.as_tensor(np.array(data.table[begin : begin + 256]), device=device)
-            looks.append(model.look(pictures).cpu().numpy())
-    return dataclasses.replace(
-        data, table=None, index=None, observations=np.concatenate(looks)[data.index]
-    )
+        for begin in range(0, len(pictures), 256):
+            some = torch.as_tensor(np.array(pictures[begin : begin + 256]), device=device)
+            parts.append(model.look(some).cpu().numpy())
+    looks = np.concatenate(parts)
+    if data.index is not None:
+        looks = looks[data.index]
+    return dataclasses.replace(data, table=None, index=None, observations=looks)
 
 
 def _bar(what: str, unit: str) -> Progress:
