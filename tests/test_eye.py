@@ -185,6 +185,17 @@ def test_pictures_are_explored_not_imported(tmp_path, capsys):
     assert "leave --data out" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("walk", ["lattice", "actions"])
+def test_exploring_in_pictures_writes_each_of_them_once(walk, tmp_path):
+    asked = ["explore", "--maze", "large", "--observation", "image", "--steps", "400"]
+    assert main([*asked, "--walk", walk, "--out", str(tmp_path / "seen")]) == 0
+    data = Trajectories.load(tmp_path / "seen")
+    assert data.observation_shape == (64, 64, 3) and data.table.dtype == np.uint8
+    assert len(np.unique(data.index)) == len(data.table) <= len(data) == 401
+    whole = data.table.reshape(len(data.table), -1)
+    assert len(np.unique(whole, axis=0)) == len(whole)
+
+
 def test_the_shipped_model_plans_from_pictures_it_takes_on_the_way():
     agent = Agent.load(IMAGE, device="cpu")
     world = agent.world()

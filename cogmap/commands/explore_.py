@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
 from cogmap.cli import Explore
@@ -46,7 +48,10 @@ def run(settings: Explore) -> None:
         with tempfile.TemporaryDirectory() as folder:
             album = Album.of(maze, Path(folder), progress=_bar("pictures", "picture"))
             walked = settings.walk == "lattice"
-            data = album.walked(data, seed=settings.seed) if walked else album.acted(data)
+            seen = album.walked(data, seed=settings.seed) if walked else album.acted(data)
+            assert seen.index is not None
+            rows, index = np.unique(seen.index, return_inverse=True)  # pictures that were seen
+            data = replace(seen, table=album.pictures[rows], index=index.astype(np.int32))
             data.save(settings.out)
     else:
         data.save(settings.out)

@@ -63,7 +63,8 @@ function endpoint(path, method, operation) {
   const body = operation.requestBody?.content["application/json"]?.schema;
   if (body) part.append(element("p", "Takes ", code(typeOf(body)), "."));
   const given = answer(operation);
-  if (given) part.append(element("p", "Answers ", code(given), "; a wrong value 422 with a reason."));
+  const refusal = operation.responses["422"] ? "; a wrong value 422 with a reason." : ".";
+  if (given) part.append(element("p", "Answers ", code(given), refusal));
   return part;
 }
 
