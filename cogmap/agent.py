@@ -13,6 +13,7 @@ from torch import Tensor
 from cogmap import devices, runs
 from cogmap.dynamics.model import LocalDynamics
 from cogmap.dynamics.train import load_dynamics
+from cogmap.envs.album import Album
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import SHAPES, PointMaze
 from cogmap.errors import CogmapError
@@ -52,9 +53,17 @@ class Agent:
         return cls(temporal, dynamics, maze)
 
     def world(
-        self, maze: Maze | None = None, *, physics: Literal["mujoco", "kinematic"] = "mujoco"
+        self,
+        maze: Maze | None = None,
+        *,
+        physics: Literal["mujoco", "kinematic"] = "mujoco",
+        pictures: Literal["camera", "grid"] = "camera",
     ) -> PointMaze:
-        """The maze to act in: its own, unless another is given."""
+        """The maze to act in: its own, unless another is given.
+
+        A run that sees gets pictures from where the agent stands, or, many times faster, those
+        of the nearest place on the package's grid.
+        """
         here = maze or self.maze
         if here is None:
             raise CogmapError("this run was trained without a maze; give --maze to act in one.")
@@ -64,7 +73,12 @@ class Agent:
                 f"the model sees observations of shape {shape}; a point maze shows "
                 f"{' or '.join(map(str, SHAPES))}."
             )
-        return PointMaze(here, physics=physics, observation=SHAPES[shape])
+        album = None
+        if self.temporal.config.sees and pictures == "grid":
+            album = Album.packaged(here)
+            if album is None:
+                raise CogmapError(f"the package has no pictures of {here.name}; use the camera.")
+        return PointMaze(here, physics=physics, observation=SHAPES[shape], album=album)
 
     def planner(
         self,

@@ -116,6 +116,8 @@ class Choice:
     """Act in this maze instead of the run's own."""
     physics: Physics = "mujoco"
     """What the episodes run in."""
+    pictures: Literal["camera", "grid"] = "camera"
+    """For a run that sees: take a picture at each decision, or look up the nearest one (fast)."""
     device: Device = "auto"
     """Where the models run."""
 

@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
+from cogmap.envs.album import Album
 from cogmap.envs.camera import Camera, grid_points
 from cogmap.envs.maze import Maze
 from cogmap.errors import CogmapError
-from cogmap.explore.album import Album
 
 pytest.importorskip("ogbench")
 

@@ -13,11 +13,12 @@ from cogmap.commands.train_ import looked_at
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.dynamics.train import train_dynamics
+from cogmap.envs.album import VIEWS, Album
 from cogmap.envs.camera import grid_points
 from cogmap.envs.maze import Maze
+from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, run_episodes
 from cogmap.evaluation.tasks import Task
-from cogmap.explore.album import VIEWS, Album
 from cogmap.explore.collect import collect_walk
 from cogmap.planning.candidates import Candidates, directions
 from cogmap.planning.objective import rule
@@ -218,3 +219,12 @@ def test_one_decision_from_a_picture_takes_less_than_a_tenth_of_a_second():
     for _ in range(5):
         planner.decide(here, goal)
     assert (time.perf_counter() - began) / 5 < 0.1
+
+
+def test_pictures_of_the_grid_lead_to_the_goal_as_the_cameras_do(capsys):
+    asked = ["evaluate", str(IMAGE), "--tasks", "random", "--pictures", "grid"]
+    assert main(asked) == 0
+    assert "1.00" in capsys.readouterr().out
+    agent = Agent.load(IMAGE, device="cpu")
+    with pytest.raises(CogmapError, match="no pictures of corridor"):
+        agent.world(CORRIDOR, pictures="grid")

@@ -21,10 +21,10 @@ from fastapi.testclient import TestClient
 
 from cogmap.agent import Agent
 from cogmap.commands.serve_ import check_port
+from cogmap.envs.album import Album
 from cogmap.envs.maze import Maze
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import evaluate
-from cogmap.explore.album import Album
 from cogmap.theory.walk import ReversibleWalk
 from cogmap.web.server import create_app
 

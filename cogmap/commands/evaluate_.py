@@ -57,7 +57,7 @@ def run(settings: Evaluate) -> None:
 
 def world_for(agent: Agent, settings: Choice) -> PointMaze:
     maze = None if settings.maze is None else Maze.load(settings.maze)
-    return agent.world(maze, physics=settings.physics)
+    return agent.world(maze, physics=settings.physics, pictures=settings.pictures)
 
 
 def read_radii(text: str | None) -> tuple[int, ...] | None:

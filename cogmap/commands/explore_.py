@@ -11,9 +11,9 @@ import numpy as np
 from tqdm import tqdm
 
 from cogmap.cli import Explore
+from cogmap.envs.album import Album
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
-from cogmap.explore.album import Album
 from cogmap.explore.collect import collect_actions, collect_walk
 from cogmap.runs import check_new_folder
 

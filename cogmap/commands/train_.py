@@ -19,10 +19,10 @@ from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.dynamics.train import train_dynamics
+from cogmap.envs.album import Album
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import STEPS_PER_UNIT, PointMaze
 from cogmap.errors import CogmapError
-from cogmap.explore.album import Album
 from cogmap.explore.collect import collect_actions, collect_walk, split_steps
 from cogmap.explore.walks import coverage_mask
 from cogmap.temporal.model import TemporalModel

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from cogmap.envs.album import Album
 from cogmap.envs.camera import SIZE, Camera
 from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS, Maze
 from cogmap.envs.physics import STEP_LENGTH, KinematicPhysics, MujocoPhysics, Physics
@@ -31,10 +32,13 @@ class PointMaze:
         *,
         physics: Literal["mujoco", "kinematic"] = "mujoco",
         observation: Observation = "state",
+        album: Album | None = None,
     ) -> None:
+        """With an album pictures are looked up, the nearest place's, instead of taken."""
         self.maze = maze
         self.physics_name = physics
         self.observation = observation
+        self._album = album
 
     def physics(self) -> Physics:
         """A fresh simulator."""
@@ -48,7 +52,11 @@ class PointMaze:
 
     def observe(self, positions: np.ndarray) -> np.ndarray:
         """What is seen at each position. (E, 2) -> (E, 2), or pictures (E, 64, 64, 3)"""
-        return positions if self.observation == "state" else self.camera.pictures(positions)
+        if self.observation == "state":
+            return positions
+        if self._album is not None:
+            return self._album.seen(positions)
+        return self.camera.pictures(positions)
 
     def candidates(self, *, hold: int, radii: tuple[int, ...]) -> Candidates:
         """Sixteen directions, for a local dynamics whose actions last `hold` simulator steps."""

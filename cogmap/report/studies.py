@@ -136,22 +136,32 @@ def maze_vision(rows: Sequence[Row], folder: Path) -> list[str]:
     """Table 1B."""
     ours = chosen(rows, kind="image", planner="log")
     table = [["SR / SPL [95 % of SR]", *(f"{m.title()}, {TITLES[t]}" for m, t in COLUMNS)]]
-    for label, kind, planner in (
-        ("random policy", "", "random policy (floor)"),
-        ("**ours, from pictures**", "image", "log"),
-        ("shortest-path oracle", "", "shortest path (ceiling)"),
+    for label, name, value in (
+        ("random policy", "planner", "random policy (floor)"),
+        ("**ours**, pictures of the grid", "pictures", "grid"),
+        ("**ours**, a picture at each decision", "pictures", "camera"),
+        ("shortest-path oracle", "planner", "shortest path (ceiling)"),
     ):
-        some = [chosen(rows, kind=kind, planner=planner, maze=m, tasks=t) for m, t in COLUMNS]
-        table.append([label, *(cell(each, bold=kind == "image") for each in some)])
+        ours_too = name == "pictures"
+        of = [row for row in rows if row.get(name) == value]
+        kind = "image" if ours_too else ""
+        some = [chosen(of, kind=kind, maze=m, tasks=t) for m, t in COLUMNS]
+        table.append([label, *(cell(each, bold=ours_too) for each in some)])
     for key in ("gp", "pap"):
         reported = [paper.FROM_IMAGES[column][key] for column in COLUMNS]
         texts = [f"{sr:.2f}" + (f" / {spl:.2f}" if spl else "") for sr, spl in reported]
         table.append([f"the paper: {key.upper()}", *texts])
     seeds = len({model_of(row)[2] for row in ours})
     minutes = [row["training_minutes"] for row in ours]
+    counts = [
+        f"{sum(row['episodes'] for row in some)} in {maze.title()}"
+        for maze in mazes_of(ours)
+        if (some := chosen(ours, kind="image", pictures="camera", tasks="official", maze=maze))
+    ]
     return [
         f"{seeds} training seeds; trained in {min(minutes):.1f} to {max(minutes):.1f} minutes a "
-        "model, several at a time.",
+        "model, several at a time. Official episodes with a picture at each decision: "
+        f"{' and '.join(counts)}.",
         "",
         *markdown(table),
         *footer(rows, "maze-vision"),

@@ -157,13 +157,17 @@ def maze_state(scale: Scale) -> list[Task]:
 
 
 def maze_vision(scale: Scale) -> list[Task]:
-    """Table 1B: ours from pictures, floor and ceiling."""
+    """Table 1B: ours from pictures of the grid, fewer with the camera's own; floor and ceiling."""
     tasks: list[Task] = []
     for maze in scale.mazes:
         for kind in SETS:
             tasks += references(scale, maze, kind)
-            for seed in range(scale.seeds):
-                tasks.append(planned(scale, seeing(scale, maze, seed), "log", kind))
+        for seed in range(scale.seeds):
+            model = seeing(scale, maze, seed)
+            for kind in SETS:
+                tasks.append(planned(scale, model, "log", kind, tag="grid", pictures="grid"))
+            tasks.append(swept(scale, model, "log", tag="camera"))
+            tasks.append(planned(scale, model, "log", "random", tag="camera"))
     return tasks
 
 

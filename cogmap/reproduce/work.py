@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,7 @@ def plan(
     tau_max: int | None = None,
     gamma: float | None = None,
     horizon_zero: bool = True,
+    pictures: Literal["camera", "grid"] = "camera",
     **tasks: Any,
 ) -> list[Row]:
     """One planner on one set of tasks."""
@@ -50,8 +51,10 @@ def plan(
     if gamma is not None:
         chosen = rule("geometric", tau_max=agent.temporal.config.tau_max, gamma=gamma)
         chosen = chosen if horizon_zero else replace(chosen, zero_weight=0.0)
-    result = evaluate(agent, planner=chosen, tau_max=tau_max, **tasks)
-    return [{**result.summary(), "training_minutes": training_minutes(folder)}]
+    world = agent.world(pictures=pictures)
+    result = evaluate(agent, planner=chosen, tau_max=tau_max, world=world, **tasks)
+    row = {**result.summary(), "training_minutes": training_minutes(folder)}
+    return [row | ({"pictures": pictures} if agent.temporal.config.sees else {})]
 
 
 def reference(

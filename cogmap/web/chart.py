@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from cogmap.agent import Agent
+from cogmap.envs.album import Album
 from cogmap.envs.camera import Camera
 from cogmap.envs.maze import CELL, GOAL_RADIUS, Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import Observe, PlannerPolicy, as_they_run
 from cogmap.evaluation.tasks import Task, draw_pairs, official_tasks, pairs_file
-from cogmap.explore.album import Album
 from cogmap.planning.objective import Horizons
 from cogmap.planning.planner import Memory, Planner
 from cogmap.report.figures.projections import align, tsne
@@ -40,9 +40,7 @@ def _as_is(places: np.ndarray) -> np.ndarray:
 def seen_in_album(maze: Maze) -> Observe:
     """Pictures of places: the nearest in the package's album, or else the camera's own."""
     album = Album.packaged(maze)
-    if album is None:
-        return Camera(maze).pictures
-    return lambda places: album.pictures[album.nearest(np.asarray(places, dtype=np.float64))]
+    return Camera(maze).pictures if album is None else album.seen
 
 
 class Scores:

@@ -35,7 +35,7 @@ class Album:
     @classmethod
     def packaged(cls, maze: Maze) -> Album | None:
         """The package's pictures of PointMaze Large and Giant; None for any other maze."""
-        file = resources.files("cogmap.explore").joinpath(f"albums/{maze.name}.npz")
+        file = resources.files("cogmap.envs").joinpath(f"albums/{maze.name}.npz")
         if not is_ogbench(maze) or not file.is_file():
             return None
         with resources.as_file(file) as path, np.load(path) as stored:
@@ -79,6 +79,10 @@ class Album:
         for k in np.flatnonzero(rows < 0):  # nearer to a wall than the grid goes
             rows[k] = np.linalg.norm(self.points - xy[k], axis=1).argmin()
         return rows
+
+    def seen(self, xy: np.ndarray) -> np.ndarray:
+        """The picture of the nearest place. (N, 2) -> (N, 64, 64, 3)"""
+        return self.pictures[self.nearest(np.asarray(xy, dtype=np.float64))]
 
     def walked(self, walk: Trajectories, *, seed: int) -> Trajectories:
         """A lattice walk as it is seen: each visit from one of VIEWS places around the point."""
