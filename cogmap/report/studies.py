@@ -154,9 +154,9 @@ def maze_vision(rows: Sequence[Row], folder: Path) -> list[str]:
     seeds = len({model_of(row)[2] for row in ours})
     minutes = [row["training_minutes"] for row in ours]
     counts = [
-        f"{sum(row['episodes'] for row in some)} in {maze.title()}"
+        f"{sum(row['episodes'] for row in taken)} in {maze.title()}"
         for maze in mazes_of(ours)
-        if (some := chosen(ours, kind="image", pictures="camera", tasks="official", maze=maze))
+        if (taken := chosen(ours, kind="image", pictures="camera", tasks="official", maze=maze))
     ]
     return [
         f"{seeds} training seeds; trained in {min(minutes):.1f} to {max(minutes):.1f} minutes a "
