@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cogmap.report.studies import COLUMNS, PAGES, cell, chosen
+from cogmap.report.cells import cell, chosen
+from cogmap.report.goals import COLUMNS
+from cogmap.report.studies import PAGES
 
 ROOT = Path(__file__).parent.parent
 MEASURED = [name for name in PAGES if (ROOT / f"results/{name}.jsonl").exists()]

@@ -6,166 +6,19 @@ lines of Markdown. Intervals are 95 % Wilson intervals over the episodes of all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from cogmap.evaluation.metrics import wilson_interval
 from cogmap.report import curves
+from cogmap.report.cells import Row, cell, chosen, footer, markdown, mazes_of, model_of
+from cogmap.report.goals import maze_state, maze_vision
 from cogmap.reproduce import paper
 
-Row = dict[str, Any]
 Section = Callable[[Sequence[Row], Path], list[str]]
 
-COLUMNS = [("large", "official"), ("giant", "official"), ("large", "random"), ("giant", "random")]
-TITLES = {"official": "official tasks", "random": "random pairs"}
 TAU_MAX = "longest horizon tau_max (moves)"
-
-
-def model_of(row: Row) -> tuple[str, str, int]:
-    """Maze, kind and training seed of the model behind a row: `giant-ours-0/...`."""
-    parts = row["cell"].split("/")[0].split("-")
-    return (parts[0], parts[1], int(parts[2])) if len(parts) == 3 else (parts[0], "", 0)
-
-
-def mazes_of(rows: Iterable[Row]) -> list[str]:
-    """Mazes by size: Large, Giant, then others by name. Pages do not depend on the rows' order."""
-    known = ("large", "giant")
-    found = {model_of(row)[0] for row in rows}
-    return [m for m in known if m in found] + sorted(found - set(known))
-
-
-def chosen(rows: Iterable[Row], *, kind: str = "", **fields: Any) -> list[Row]:
-    """Rows of one kind of model whose fields have these values."""
-    return [
-        row
-        for row in rows
-        if model_of(row)[1] == kind and all(row.get(name) == v for name, v in fields.items())
-    ]
-
-
-def rate(rows: Sequence[Row]) -> tuple[float, float, float]:
-    """SR over all episodes and its interval."""
-    count = sum(row["episodes"] for row in rows)
-    reached = sum(round(row["sr"] * row["episodes"]) for row in rows)
-    return (reached / count, *wilson_interval(reached, count))
-
-
-def cell(rows: Sequence[Row], *, bold: bool = False) -> str:
-    """`SR [low, high] / SPL`, or a dash where nothing was measured."""
-    if not rows:
-        return "-"
-    sr, low, high = rate(rows)
-    weights = [row["episodes"] for row in rows]
-    spl = np.average([row["spl"] for row in rows], weights=weights)
-    head = f"{sr:.2f} / {spl:.2f}"
-    return (f"**{head}**" if bold else head) + f" [{low:.2f}, {high:.2f}]"
-
-
-def markdown(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table whose first row is its header."""
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return [lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]]
-
-
-def footer(rows: Sequence[Row], name: str) -> list[str]:
-    """Where the rows are, what made them, on what, and how long the measuring took."""
-    where = sorted({row["hardware"] for row in rows})
-    commands = ", ".join(f"`{command}`" for command in sorted({row["command"] for row in rows}))
-    minutes = sum({row["cell"]: row["minutes"] for row in rows}.values())
-    return [
-        "",
-        f"Rows: results/{name}.jsonl, by {commands}; {minutes:.0f} minutes of measuring (training "
-        f"not counted) on {' and on '.join(where)}.",
-    ]
-
-
-def maze_state(rows: Sequence[Row], folder: Path) -> list[str]:
-    """Table 1A, and the mazes that nothing was tuned on."""
-    ours = chosen(rows, kind="ours", planner="log")
-    seeds = len({model_of(row)[2] for row in ours})
-    table = [["SR / SPL [95 % of SR]", *(f"{m.title()}, {TITLES[t]}" for m, t in COLUMNS)]]
-
-    def line(label: str, kind: str, planner: str, *, bold: bool = False) -> None:
-        cells = [
-            cell(chosen(rows, kind=kind, planner=planner, maze=m, tasks=t), bold=bold)
-            for m, t in COLUMNS
-        ]
-        table.append([label, *cells])
-
-    line("random policy", "", "random policy (floor)")
-    line("**ours**", "ours", "log", bold=True)
-    line("GP, the paper's loss", "nce", "gp")
-    line("PAP, the paper's loss", "nce", "pap")
-    line("shortest-path oracle", "", "shortest path (ceiling)")
-    for key in ("gp", "pap", "oracle"):
-        reported = [paper.GOAL_REACHING[column][key] for column in COLUMNS]
-        name = key.upper() if key != "oracle" else key
-        table.append([f"the paper: {name}", *(f"{sr:.2f} / {spl:.2f}" for sr, spl in reported)])
-    counts = " and ".join(
-        f"{sum(r['episodes'] for r in ours if r['tasks'] == t and r['maze'] == 'large')} {what}"
-        for t, what in TITLES.items()
-    )
-    trained = [row["training_minutes"] for row in ours if row["maze"] in ("large", "giant")]
-    lines = [
-        f"{seeds} training seeds; {counts} a maze. Ours trained in {min(trained):.1f} to "
-        f"{max(trained):.1f} minutes a model.",
-        "",
-        *markdown(table),
-        "",
-        "Mazes that nothing was tuned on, with every default (`cogmap train --maze FILE`, then",
-        "`cogmap evaluate`), 20 random pairs each:",
-        "",
-    ]
-    strangers = [["maze", "ours", "random policy", "oracle", "training"]]
-    for row in sorted(ours, key=lambda row: row["maze"]):
-        if row["maze"] in ("large", "giant"):
-            continue
-        floor, ceiling = (
-            chosen(rows, planner=planner, maze=row["maze"])
-            for planner in ("random policy (floor)", "shortest path (ceiling)")
-        )
-        minutes = f"{row['training_minutes']:.1f} minutes"
-        strangers.append([row["maze"], cell([row], bold=True), cell(floor), cell(ceiling), minutes])
-    return [*lines, *markdown(strangers), *footer(rows, "maze-state")]
-
-
-def maze_vision(rows: Sequence[Row], folder: Path) -> list[str]:
-    """Table 1B."""
-    ours = chosen(rows, kind="image", planner="log")
-    table = [["SR / SPL [95 % of SR]", *(f"{m.title()}, {TITLES[t]}" for m, t in COLUMNS)]]
-    for label, name, value in (
-        ("random policy", "planner", "random policy (floor)"),
-        ("**ours**, pictures of the grid", "pictures", "grid"),
-        ("**ours**, a picture at each decision", "pictures", "camera"),
-        ("shortest-path oracle", "planner", "shortest path (ceiling)"),
-    ):
-        ours_too = name == "pictures"
-        of = [row for row in rows if row.get(name) == value]
-        kind = "image" if ours_too else ""
-        some = [chosen(of, kind=kind, maze=m, tasks=t) for m, t in COLUMNS]
-        table.append([label, *(cell(each, bold=ours_too) for each in some)])
-    for key in ("gp", "pap"):
-        reported = [paper.FROM_IMAGES[column][key] for column in COLUMNS]
-        texts = [f"{sr:.2f}" + (f" / {spl:.2f}" if spl else "") for sr, spl in reported]
-        table.append([f"the paper: {key.upper()}", *texts])
-    seeds = len({model_of(row)[2] for row in ours})
-    minutes = [row["training_minutes"] for row in ours]
-    counts = [
-        f"{sum(row['episodes'] for row in taken)} in {maze.title()}"
-        for maze in mazes_of(ours)
-        if (taken := chosen(ours, kind="image", pictures="camera", tasks="official", maze=maze))
-    ]
-    return [
-        f"{seeds} training seeds; trained in {min(minutes):.1f} to {max(minutes):.1f} minutes a "
-        "model, several at a time. Official episodes with a picture at each decision: "
-        f"{' and '.join(counts)}.",
-        "",
-        *markdown(table),
-        *footer(rows, "maze-vision"),
-    ]
 
 
 def data_rows(rows: Sequence[Row], name: str, maze: str) -> list[Row]:

@@ -10,97 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from cogmap.agent import Agent
-from cogmap.envs.album import Album
-from cogmap.envs.camera import Camera
 from cogmap.envs.maze import CELL, GOAL_RADIUS, Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
-from cogmap.evaluation.rollout import Observe, PlannerPolicy, as_they_run
+from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
 from cogmap.evaluation.tasks import Task, draw_pairs, official_tasks, pairs_file
-from cogmap.planning.objective import Horizons
 from cogmap.planning.planner import Memory, Planner
 from cogmap.report.figures.projections import align, tsne
-from cogmap.temporal.model import TemporalModel
-from cogmap.temporal.scorer import LearnedScorer
-from cogmap.theory.scorer import ExactScorer
 from cogmap.web import messages
+from cogmap.web.scores import Scores, as_is, pca, seen_in_album
 
-EXACT_LIMIT = 1600  # states up to which the spectrum of the walk takes seconds
 PATIENCE = 20  # decisions without moving after which a route is given up
 PLANNERS_KEPT = 16  # a temperature slider asks for many
-
-
-def _as_is(places: np.ndarray) -> np.ndarray:
-    return places
-
-
-def seen_in_album(maze: Maze) -> Observe:
-    """Pictures of places: the nearest in the package's album, or else the camera's own."""
-    album = Album.packaged(maze)
-    return Camera(maze).pictures if album is None else album.seen
-
-
-class Scores:
-    """G over a maze's lattice, learned and exact, at octaves of the horizon."""
-
-    def __init__(self, temporal: TemporalModel, maze: Maze, observe: Observe = _as_is) -> None:
-        self.maze, self.observe = maze, observe
-        self.points = maze.lattice.points
-        self.taus = Horizons.octaves(temporal.config.tau_max).taus.tolist()
-        self.has_exact = len(self.points) <= EXACT_LIMIT
-        self._temporal = temporal
-        self._places = torch.as_tensor(self.points, dtype=torch.float32)
-        self._looks = self.look(self.points)
-        self._scorers = {tau: LearnedScorer(temporal, torch.tensor([tau])) for tau in self.taus}
-        self._lock = threading.Lock()
-
-    @cached_property
-    def _exact(self) -> ExactScorer:
-        return ExactScorer(self.points, self.maze.lattice.successors, torch.tensor(self.taus))
-
-    @torch.no_grad()
-    def look(self, places: np.ndarray) -> Tensor:
-        """What the model sees at each place. (N, 2) -> (N, d)"""
-        return self._temporal.look(torch.as_tensor(self.observe(places), dtype=torch.float32))
-
-    def place_of(self, looks: Tensor) -> np.ndarray:
-        """Places that look most like these. (N, d) -> (N, 2)"""
-        if not self._temporal.config.sees:
-            return looks.numpy()
-        return self.points[torch.cdist(looks, self._looks).argmin(1).numpy()]
-
-    def field(self, goal: messages.Place, tau: int, score: messages.Score) -> np.ndarray:
-        """G towards the goal from every lattice point at one of `taus`. -> (S,)"""
-        self._check(tau)
-        if score == "learned":
-            scorer = self._scorers[tau]
-            wanted = scorer.embed_goals(self.look(np.array([goal])))
-            return scorer.score(self._looks[None], wanted)[0, :, 0].numpy()
-        if not self.has_exact:
-            raise CogmapError(
-                f"this maze has {len(self.points)} states; exact scores are drawn up to "
-                f"{EXACT_LIMIT}."
-            )
-        with self._lock:  # the walk's spectrum is computed once
-            exact = self._exact
-            ratios = exact.embed_goals(torch.tensor([goal], dtype=torch.float32))
-        return exact.score(self._places[None], ratios)[0, :, self.taus.index(tau)].numpy()
-
-    @torch.no_grad()
-    def embedding(self, tau: int) -> np.ndarray:
-        """h(x, tau) of every lattice point. -> (S, D)"""
-        self._check(tau)
-        horizon = self._temporal.horizon(torch.tensor([tau]))
-        feature = self._temporal.source_trunk(self._looks)
-        return self._temporal.source_head(feature, horizon)[:, 0].numpy()
-
-    def _check(self, tau: int) -> None:
-        if tau not in self.taus:
-            known = ", ".join(map(str, self.taus))
-            raise CogmapError(f"tau={tau}; this page shows {known}.")
 
 
 class Chart:
@@ -115,7 +38,7 @@ class Chart:
         # What takes seconds the first time is done now, not at the first plan.
         self.world.physics()
         _ = self.world.paths
-        observe = seen_in_album(self.agent.maze) if self.sees else _as_is
+        observe = seen_in_album(self.agent.maze) if self.sees else as_is
         self.scores = Scores(self.agent.temporal, self.agent.maze, observe)
         self._planners: dict[str, Planner] = {}
         self._projections: dict[tuple[int, messages.Method], np.ndarray] = {}
@@ -136,11 +59,11 @@ class Chart:
             id=self.id,
             name=maze.name,
             rows=maze.text.splitlines(),
-            low=_place(low),
-            high=_place(high),
+            low=as_place(low),
+            high=as_place(high),
             cell=CELL,
             goal_radius=GOAL_RADIUS,
-            points=[_place(point) for point in maze.lattice.points],
+            points=[as_place(point) for point in maze.lattice.points],
             taus=self.scores.taus,
             exact=self.scores.has_exact,
             start=task.start,
@@ -197,8 +120,8 @@ class Chart:
                 break
             decision = episode.decisions[-1]
             yield messages.Step(
-                at=_place(episode.route[-2]),
-                to=_place(episode.route[-1]),
+                at=as_place(episode.route[-2]),
+                to=as_place(episode.route[-1]),
                 candidate=decision.candidate,
                 horizon=decision.horizon,
                 value=decision.value,
@@ -239,10 +162,10 @@ class Chart:
             best=int(value.argmax()),
             candidates=[
                 messages.Candidate(
-                    action=_place(action),
+                    action=as_place(action),
                     value=float(value[k]) if value[k].isfinite() else None,
                     radius=planner.candidates.radii[int(radius[k])],
-                    outcome=_place(outcome[k]),
+                    outcome=as_place(outcome[k]),
                     progress=[round(float(g), 6) for g in gain[k]],
                 )
                 for k, action in enumerate(planner.candidates.actions)
@@ -256,15 +179,8 @@ def _stands_still(route: list[np.ndarray]) -> bool:
     return len(last) == PATIENCE and bool((np.ptp(last, axis=0) < 0.1).all())
 
 
-def _place(xy: np.ndarray) -> tuple[float, float]:
+def as_place(xy: np.ndarray) -> tuple[float, float]:
     return round(float(xy[0]), 4), round(float(xy[1]), 4)
-
-
-def pca(embedding: np.ndarray) -> np.ndarray:
-    """The two directions of largest spread. (S, D) -> (S, 2)"""
-    centred = embedding - embedding.mean(axis=0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    return centred @ axes[:2].T
 
 
 def _first_task(maze: Maze) -> Task:
@@ -272,5 +188,5 @@ def _first_task(maze: Maze) -> Task:
     if pairs_file(maze) is not None:
         first = official_tasks(maze, episodes=1, seed=0)[0]
         centre = maze.lattice.points[maze.lattice.nearest(np.array([first.start, first.goal]))]
-        return Task(first.name, _place(centre[0]), _place(centre[1]))
+        return Task(first.name, as_place(centre[0]), as_place(centre[1]))
     return draw_pairs(maze, count=1, seed=0)[0]

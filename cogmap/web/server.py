@@ -21,7 +21,8 @@ from fastapi.staticfiles import StaticFiles
 import cogmap
 from cogmap.errors import CogmapError
 from cogmap.web import messages
-from cogmap.web.chart import Chart, Scores
+from cogmap.web.chart import Chart
+from cogmap.web.scores import Scores
 from cogmap.web.workshop import Training, Workshop
 
 SERVED = "run"  # id of the run that the server was started with

@@ -16,7 +16,8 @@ from cogmap.planning.objective import Horizons
 from cogmap.temporal.train import load_temporal
 from cogmap.theory.geodesic import moves_to
 from cogmap.web import messages
-from cogmap.web.chart import Scores, _place
+from cogmap.web.chart import as_place
+from cogmap.web.scores import Scores
 
 MOST_STATES = 600  # of a drawn maze: more would not train within two minutes on two cores
 TRAINING: dict[str, int | str] = {  # less of everything than the default
@@ -95,7 +96,7 @@ class Training:
             loss=[messages.Report(step=row["step"], loss=row["loss"]) for row in reports],
             seconds=round((self.ended or time.monotonic()) - self.began, 1),
             detail=detail,
-            points=[_place(point) for point in self.maze.lattice.points],
+            points=[as_place(point) for point in self.maze.lattice.points],
             taus=Horizons.octaves(int(self.settings["tau-max"])).taus.tolist(),
             version=self.version(),
         )

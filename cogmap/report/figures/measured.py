@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cogmap.report.cells import Row, model_of, rate
 from cogmap.report.curves import GP, INK, OURS, PAP
-from cogmap.report.studies import Row, data_rows, model_of, rate
+from cogmap.report.studies import data_rows
 from cogmap.reproduce import paper
 
 if TYPE_CHECKING:

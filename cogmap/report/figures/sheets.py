@@ -16,10 +16,11 @@ from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import choose_tasks
 from cogmap.report import canvas
+from cogmap.report.cells import Row
 from cogmap.report.curves import success_sheet
 from cogmap.report.figures import embeddings, exact, fields, journeys, law, measured, two_rooms
 from cogmap.report.routes import routes_sheet
-from cogmap.report.studies import TAU_MAX, Row, horizon_panels
+from cogmap.report.studies import TAU_MAX, horizon_panels
 from cogmap.reproduce import paper
 
 if TYPE_CHECKING:
