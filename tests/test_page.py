@@ -35,13 +35,13 @@ PHONE = {"width": 360, "height": 740}
 class Server:
     """The page's server in a thread, on a port of its own."""
 
-    def __init__(self, work: Path, port: int | None = None) -> None:
+    def __init__(self, work: Path, port: int | None = None, run: Path = LARGE) -> None:
         if port is None:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 port = free.getsockname()[1]
         self.port, self.url = port, f"http://127.0.0.1:{port}/"
-        app = create_app(LARGE, work=work, training=TINY)
+        app = create_app(run, work=work, training=TINY)
         config = uvicorn.Config(app, port=port, log_level="critical", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
@@ -404,3 +404,23 @@ def test_a_report_opens_from_disk_without_a_server(visit, tmp_path):
     page.set_viewport_size(PHONE)
     settle(page)
     assert sideways(page) == 0
+
+
+def test_a_run_that_learned_from_pictures_shows_what_it_sees(visit, tmp_path):
+    server = Server(tmp_path, run=ROOT / "models/pointmaze-large-image")
+    try:
+        page = visit(server.url, ready=MAP)
+        loaded = (
+            "[...document.querySelectorAll('#pictures img')].every((o) => o.naturalWidth === 64)"
+        )
+        page.wait_for_function(f"{images}.every((one) => one.naturalWidth === 64)")
+        assert page.is_visible("#pictures")
+        here, goal = page.eval_on_selector_all("#pictures img", "(all) => all.map((o) => o.src)")
+        assert here != goal and "/picture?" in here
+        page.close()  # before the server, which is still planning
+    finally:
+        server.stop()
+
+
+def test_a_run_from_positions_shows_no_pictures(server, visit):
+    assert not visit(server.url, ready=MAP).is_visible("#pictures")
