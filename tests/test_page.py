@@ -413,7 +413,7 @@ def test_a_run_that_learned_from_pictures_shows_what_it_sees(visit, tmp_path):
         loaded = (
             "[...document.querySelectorAll('#pictures img')].every((o) => o.naturalWidth === 64)"
         )
-        page.wait_for_function(f"{images}.every((one) => one.naturalWidth === 64)")
+        page.wait_for_function(loaded)
         assert page.is_visible("#pictures")
         here, goal = page.eval_on_selector_all("#pictures img", "(all) => all.map((o) => o.src)")
         assert here != goal and "/picture?" in here
