@@ -96,3 +96,16 @@ def test_the_grid_holds_the_lattice_and_every_place_where_a_ball_rests():
     for point in maze.lattice.points:
         assert (points == point).all(1).any()
     assert maze.clearance(points).min() >= 0.65
+
+
+def test_a_gl_library_that_does_not_exist_gets_one_line_from_the_command(tmp_path):
+    command = [sys.executable, "-m", "cogmap", "evaluate", "models/pointmaze-large-image"]
+    command += ["--episodes", "1", "--budget", "5"]
+    for name in ("nothing", "osmesa"):
+        result = subprocess.run(
+            command, env=os.environ | {"MUJOCO_GL": name}, capture_output=True, text=True
+        )
+        if name == "osmesa" and result.returncode == 0:
+            continue  # it is installed here
+        assert result.returncode == 2 and "Traceback" not in result.stderr
+        assert "apt-get install" in result.stderr

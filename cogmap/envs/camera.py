@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from cogmap.envs.maze import Maze
-from cogmap.envs.physics import pointmaze_xml
+from cogmap.envs.physics import load_mujoco, pointmaze_xml
 from cogmap.errors import CogmapError
 
 SIZE = 64  # pixels on a side
@@ -50,9 +50,7 @@ class Camera:
 
     def __init__(self, maze: Maze) -> None:
         xml = pixels_xml(maze)
-        import mujoco
-
-        self._mujoco = mujoco
+        self._mujoco = mujoco = load_mujoco()
         self._model = mujoco.MjModel.from_xml_string(xml)
         self._data = mujoco.MjData(self._model)
         self._colour_floor()

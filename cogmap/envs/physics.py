@@ -10,6 +10,7 @@ import os
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol
 
 import numpy as np
@@ -55,14 +56,25 @@ def pointmaze_xml(maze: Maze) -> str:
     return ElementTree.tostring(tree.getroot(), encoding="unicode")
 
 
+def load_mujoco() -> ModuleType:
+    """MuJoCo, imported when it is first needed; it loads the GL library that MUJOCO_GL names."""
+    try:
+        import mujoco
+    except Exception as error:  # a GL library that is missing or unknown raises many kinds
+        name = os.environ.get("MUJOCO_GL", "")
+        raise CogmapError(
+            f"MuJoCo cannot be loaded with MUJOCO_GL={name!r} ({error}); unset it, or install what "
+            "it names (egl: apt-get install libegl1 libgl1-mesa-dri; osmesa: libosmesa6)."
+        ) from None
+    return mujoco
+
+
 class MujocoPhysics:
     """The simulator itself. Every episode has its own MjData; they share one model."""
 
     def __init__(self, maze: Maze, *, threads: int | None = None) -> None:
         xml = pointmaze_xml(maze)
-        import mujoco
-
-        self._mujoco = mujoco
+        self._mujoco = mujoco = load_mujoco()
         self._model = mujoco.MjModel.from_xml_string(xml)
         # OMP_NUM_THREADS is how a user, or a grid of processes, says how many cores are ours.
         self._threads = threads or int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
