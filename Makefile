@@ -29,7 +29,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 
 # Pictures of mazes need a GL library; without one those tests fail with the package's name.
 gl:
-	@ldconfig -p | grep -q libEGL.so.1 || { \
+	@dpkg -s libegl1 libgl1-mesa-dri > /dev/null 2>&1 || { \
 	  root=""; test "$$(id -u)" = 0 || root="sudo -n"; \
 	  echo "make: installing libegl1 and libgl1-mesa-dri for pictures"; \
 	  { $$root apt-get -qq update && $$root apt-get -qq install --no-install-recommends -y \

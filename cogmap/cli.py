@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -313,6 +313,19 @@ def parse(arguments: list[str]) -> Any:
         args=arguments,
         sort_subcommands=False,
     )
+
+
+def command_of(settings: Any, *, first: str | None = None, without: tuple[str, ...] = ()) -> str:
+    """What to type for the same settings: the positional field `first`, then what differs."""
+    name = next(name for name, kind in COMMANDS.items() if type(settings) is kind)
+    words = ["cogmap", name] + ([] if first is None else [str(getattr(settings, first))])
+    for setting in fields(settings):
+        value = getattr(settings, setting.name)
+        if setting.name in (first, *without) or value == setting.default:
+            continue
+        flag = "--" + setting.name.replace("_", "-")
+        words.append(flag if value is True else f"{flag} {value}")
+    return " ".join(words)
 
 
 def _joined_points(arguments: list[str]) -> list[str]:

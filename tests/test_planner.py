@@ -154,6 +154,21 @@ def test_a_rule_without_memory_does_the_same_again():
         assert decision.candidate == 0
 
 
+def test_episodes_side_by_side_remember_each_for_itself():
+    """A short memory is filled up beside a long one; what fills it, zeros, is no place seen."""
+    planner, goals = remembering(Bowl()), np.array([[5.0, 0.0], [0.0, 5.0]])
+    here = np.zeros((2, 2))  # at the origin, where the filling would lie
+    long, none = Memory(), Memory()
+    for _ in range(4):
+        [decision] = planner.decide_many(here[:1], goals[:1], memories=[long])
+        long.add(decision)
+    together = planner.decide_many(here, goals, memories=[long, none])
+    for k, memory in enumerate((long, none)):
+        [alone] = planner.decide_many(here[[k]], goals[[k]], memories=[memory])
+        assert alone.candidate == together[k].candidate
+        np.testing.assert_allclose(alone.values, together[k].values, atol=1e-5)
+
+
 def test_scores_below_the_floor_do_not_count():
     """Far off, only the long horizon still speaks; above the floor all do."""
     planner = planner_with(Bowl(taus=(1, 100)), floor=-6.0)

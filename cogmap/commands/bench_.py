@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from cogmap import devices, runs
 from cogmap.agent import Agent
-from cogmap.cli import Bench
+from cogmap.cli import Bench, command_of
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
 from cogmap.envs.maze import Maze
@@ -54,7 +54,7 @@ def run(settings: Bench) -> None:
     print(as_text(table(rows)))
     print(f"maze {maze.name}; decisions with {model}; {hardware}")
     about = {"maze": maze.name, "model": model, "hardware": hardware}
-    about["command"] = command_of(settings)
+    about["command"] = command_of(settings, without=("json", "results"))
     if settings.json is not None:
         runs.write_json(settings.json, {**about, "rows": [asdict(row) for row in rows]})
     if settings.results is not None:
@@ -182,13 +182,3 @@ def table(rows: list[Row]) -> list[list[str]]:
 def number(value: float) -> str:
     """Three digits that count."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def command_of(settings: Bench) -> str:
-    """What to type for the same measurement."""
-    words = ["cogmap bench"]
-    for setting in fields(Bench):
-        value = getattr(settings, setting.name)
-        if setting.name not in ("json", "results") and value != setting.default:
-            words.append(f"--{setting.name}" if value is True else f"--{setting.name} {value}")
-    return " ".join(words)

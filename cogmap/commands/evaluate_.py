@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 
 from tqdm import tqdm
 
 from cogmap import devices, runs
 from cogmap.agent import Agent
-from cogmap.cli import Choice, Evaluate
+from cogmap.cli import Choice, Evaluate, command_of
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
@@ -52,7 +51,11 @@ def run(settings: Evaluate) -> None:
         rows = {"model": str(settings.run), **result.summary(), "rows": result.rows()}
         runs.write_json(settings.json, rows)
     if settings.results is not None:
-        append_results(settings.results, results, command=command_of(settings))
+        append_results(
+            settings.results,
+            results,
+            command=command_of(settings, first="run", without=("json", "results")),
+        )
 
 
 def world_for(agent: Agent, settings: Choice) -> PointMaze:
@@ -82,18 +85,6 @@ class EpisodeBar:
             self._bar.update(finished - self._bar.n)
         if finished == episodes:
             self._bar.close()
-
-
-def command_of(settings: Evaluate) -> str:
-    """What to type for the same result."""
-    words = ["cogmap evaluate", str(settings.run)]
-    for setting in fields(Evaluate):
-        value = getattr(settings, setting.name)
-        if setting.name in ("run", "json", "results") or value == setting.default:
-            continue
-        flag = "--" + setting.name.replace("_", "-")
-        words.append(flag if value is True else f"{flag} {value}")
-    return " ".join(words)
 
 
 def append_results(path: Path, results: list[Evaluation], *, command: str) -> None:

@@ -6,13 +6,15 @@ import dataclasses
 
 from tqdm import tqdm
 
-from cogmap.cli import Reproduce
+from cogmap.cli import Reproduce, command_of
 from cogmap.errors import CogmapError
 from cogmap.report.studies import PAGES
 from cogmap.reproduce.grid import outstanding, read_cells, run_grid
 from cogmap.reproduce.page import replace_section
 from cogmap.reproduce.studies import STUDIES, Scale
 from cogmap.runs import check_writable
+
+ELSEWHERE = ("workers", "engine", "device", "runs", "results", "page")  # the same rows with any
 
 
 def run(settings: Reproduce) -> None:
@@ -40,7 +42,7 @@ def run(settings: Reproduce) -> None:
         cells = run_grid(
             tasks,
             path,
-            command=command_of(settings),
+            command=command_of(settings, first="name", without=ELSEWHERE),
             engine=settings.engine,
             workers=settings.workers,
             report=report,
@@ -49,11 +51,3 @@ def run(settings: Reproduce) -> None:
     section = PAGES[settings.name](rows, page.parent)
     replace_section(page, settings.name, section)
     print(f"{len(rows)} rows -> {path}; rendered -> {page}")
-
-
-def command_of(settings: Reproduce) -> str:
-    """What to type for the same rows."""
-    words = f"cogmap reproduce {settings.name}"
-    if settings.seeds != 3:
-        words += f" --seeds {settings.seeds}"
-    return words + (" --quick" if settings.quick else "")
