@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
+from cogmap.choices import Device
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
-from cogmap.temporal.settings import Device, TemporalTraining
+from cogmap.temporal.settings import TemporalTraining
 
 Physics = Literal["mujoco", "kinematic"]
 Run = Annotated[Path, tyro.conf.Positional]
@@ -96,6 +97,10 @@ class Train(TemporalTraining):
     """What the random actions run in."""
     dynamics: DynamicsTraining = field(default_factory=DynamicsTraining)
     """Settings of the local dynamics."""
+    seed: int = 0
+    """The run's only source of randomness."""
+    device: Device = "auto"
+    """Where to train."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import distributed
 
+from cogmap.choices import Device
 from cogmap.errors import CogmapError
-from cogmap.temporal.settings import Device
 
 __all__ = ["Device", "Place", "hardware", "pick", "place", "together"]
 
@@ -62,8 +62,10 @@ def together(device: str) -> Iterator[None]:
         distributed.destroy_process_group()
 
 
-def pick(device: str) -> torch.device:
+def pick(device: str | torch.device) -> torch.device:
     """The named device; 'auto' takes a GPU where there is one."""
+    if isinstance(device, torch.device):
+        return device
     available = {"cpu": True, "cuda": torch.cuda.is_available()}
     available["mps"] = torch.backends.mps.is_available()
     if device == "auto":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,8 +18,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from cogmap import devices, runs
 from cogmap.errors import CogmapError
+from cogmap.progress import Progress
 
-Progress = Callable[[Iterable[int]], Iterable[int]]
 Statistics = dict[str, Tensor]
 Loss = Callable[[Tensor], tuple[Tensor, Statistics]]  # of the share of the steps that are done
 

@@ -24,13 +24,15 @@ ROOT = Path(__file__).parent.parent
 CORRIDOR = Maze.from_text("########\n#......#\n########", name="corridor")
 # Steps for two reports; horizons on both sides of those that are composed.
 SETTINGS = {"steps": 200, "tau_max": 256, "lags": 2, "width": 16, "embedding": 8, "pairs": 512}
-SETTINGS |= {"checkpoint_every": 50, "device": "cpu"}
+SETTINGS |= {"checkpoint_every": 50}
 
 
 def write_config(folder: Path, walk: Path, **changes) -> Path:
     """FOLDER.json, which asks for a training into FOLDER."""
     path = folder.with_suffix(".json")
-    path.write_text(json.dumps(SETTINGS | {"data": str(walk), "out": str(folder)} | changes))
+    path.write_text(
+        json.dumps(SETTINGS | {"device": "cpu", "data": str(walk), "out": str(folder)} | changes)
+    )
     return path
 
 

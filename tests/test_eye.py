@@ -109,7 +109,7 @@ def test_a_walk_sees_each_lattice_point_from_a_few_places_around_it(album):
 
 def small(**changes) -> TemporalTraining:
     settings = {"steps": 40, "tau_max": 64, "pairs": 4096, "width": 32, "embedding": 16}
-    return TemporalTraining(**(settings | {"device": "cpu", "learning_rate": 1e-2} | changes))
+    return TemporalTraining(**(settings | {"learning_rate": 1e-2} | changes))
 
 
 def test_the_background_is_what_is_in_every_picture(album):

@@ -46,7 +46,7 @@ def run(settings: Bench) -> None:
         if path is not None:
             runs.check_writable(path)  # before a minute is spent, not after
     effort = QUICK if settings.quick else FULL
-    recipe = TemporalTraining(device=settings.device)
+    recipe = TemporalTraining()
 
     figures = measure(agent, maze, recipe, device, effort)
     rows = list(tqdm(figures, desc="measuring", unit="figure"))
@@ -87,7 +87,7 @@ def measure(
     chip = speed.matrix_rates(device, size=size, seconds=effort.seconds / 3)
     for name, rate in chip.items():
         yield Row(f"matrix products, {name} rate", rate / 1e12, "TFLOP/s")
-    data = collect_walk(maze, steps=effort.walk_steps, seed=recipe.seed)
+    data = collect_walk(maze, steps=effort.walk_steps, seed=speed.SEED)
     ours, temporal = speed.our_training(data, recipe, device, seconds=effort.seconds)
     theirs = speed.literal_training(data, recipe, device, seconds=effort.seconds)
     yield from training_rows(ours, theirs, recipe, chip)

@@ -22,13 +22,13 @@ from cogmap.dynamics.train import train_dynamics
 from cogmap.envs.album import Album
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import STEPS_PER_UNIT, PointMaze
-from cogmap.errors import CogmapError
+from cogmap.errors import CogmapError, check_seed
 from cogmap.explore.collect import collect_actions, collect_walk, split_steps
 from cogmap.explore.walks import coverage_mask
+from cogmap.progress import Progress
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import train_temporal
-from cogmap.training import Progress
 
 STEPS_PER_EPISODE = 1000  # of random actions: long enough to wander, many enough to cover
 
@@ -53,7 +53,12 @@ def train_run(settings: Train, *, quiet: bool = False) -> Path:
         album = Album.of(maze, folder / "data" / "album", progress=bar("pictures", "picture"))
         walk, actions = album.walked(walk, seed=settings.seed), album.acted(actions)
     model = train_temporal(
-        walk, _temporal(settings), folder / "temporal", progress=bar("temporal model", "step")
+        walk,
+        _temporal(settings),
+        folder / "temporal",
+        seed=settings.seed,
+        device=settings.device,
+        progress=bar("temporal model", "step"),
     )
     train_dynamics(
         looked_at(actions, model),
@@ -94,6 +99,7 @@ def _no_bar(what: str, unit: str) -> Progress:
 def _check(settings: Train, maze: Maze | None) -> None:
     """Everything that can be wrong with the data, before anything is written."""
     devices.pick(settings.device)
+    check_seed(settings.seed)
     if settings.observation == "image" and settings.data is not None:
         raise CogmapError("--observation image explores a maze; leave --data out.")
     if settings.data is None:

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 
 from cogmap import devices, runs
+from cogmap.choices import Device
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
-from cogmap.training import Progress, train
+from cogmap.progress import Progress
+from cogmap.training import train
 
 
 def squared_error(prediction: Tensor, following: Tensor) -> Tensor:
@@ -28,19 +30,19 @@ def train_dynamics(
     folder: Path,
     *,
     seed: int,
-    device: devices.Device = "auto",
+    device: Device | torch.device = "auto",
     progress: Progress = iter,
 ) -> LocalDynamics:
     """Algorithm 2, with the paper's line numbers at the side. Writes `folder`; resumes from it."""
     if data.actions is None:
         raise CogmapError("this dataset has no actions; local dynamics needs them (actions.npy).")
-    place = devices.pick(device)
-    states = torch.as_tensor(data.rows(np.arange(len(data))), dtype=torch.float32, device=place)
-    actions = torch.as_tensor(np.array(data.actions), dtype=torch.float32, device=place)
-    episodes = Episodes(data, device=place)
+    chip = devices.pick(device)
+    states = torch.as_tensor(data.rows(np.arange(len(data))), dtype=torch.float32, device=chip)
+    actions = torch.as_tensor(np.array(data.actions), dtype=torch.float32, device=chip)
+    episodes = Episodes(data, device=chip)
     episodes.check_horizon(1)
     first = np.setdiff1d(np.arange(len(data)), data.episode_starts + data.episode_lengths - 1)
-    rows = torch.as_tensor(first[: 1 << 20], device=place)
+    rows = torch.as_tensor(first[: 1 << 20], device=chip)
     reach = (states[rows + 1] - states[rows]).square().mean(0).sqrt().clamp(min=1e-6)
     torch.manual_seed(seed)
     model = LocalDynamics(  # 1
@@ -55,12 +57,12 @@ def train_dynamics(
         high=states.amax(0).cpu(),
         reach=reach.cpu(),
         seed=seed,
-    ).to(place)
-    generator = torch.Generator(place).manual_seed(seed)
-    one = torch.ones((), dtype=torch.long, device=place)
+    ).to(chip)
+    generator = torch.Generator(chip).manual_seed(seed)
+    one = torch.ones((), dtype=torch.long, device=chip)
 
     def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        u = torch.rand(settings.batch, generator=generator, device=place, dtype=torch.float64)
+        u = torch.rand(settings.batch, generator=generator, device=chip, dtype=torch.float64)
         here, there = episodes.pairs(one, u)  # 3
         value = squared_error(model(states[here], actions[here]), states[there])
         # The optimiser sees errors in units of the typical move; Eq. 6 itself is reported.

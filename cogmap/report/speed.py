@@ -29,6 +29,7 @@ from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, train_temporal
 
+SEED = 0
 WARM = 3  # updates before the clock starts
 
 
@@ -150,11 +151,18 @@ def our_training(
     clock = Clock(device, seconds=seconds)
     with tempfile.TemporaryDirectory() as folder:
         # One update on the CPU, where it is eager and so can be counted.
-        single = replace(settings, steps=1, device="cpu")
+        single = replace(settings, steps=1)
         with FlopCounterMode(display=False) as counter:
-            train_temporal(data, single, Path(folder) / "counted")
+            train_temporal(data, single, Path(folder) / "counted", seed=SEED, device="cpu")
         peak_memory(device)
-        model = train_temporal(data, settings, Path(folder) / "timed", progress=clock)
+        model = train_temporal(
+            data,
+            settings,
+            Path(folder) / "timed",
+            seed=SEED,
+            device=device,
+            progress=clock,
+        )
     on_table = data.table is not None and len(data.table) <= TABLE_LIMIT
     pairs = settings.lags * (settings.pairs if on_table else settings.batch)
     operations = float(counter.get_total_flops())
@@ -166,12 +174,12 @@ def literal_training(
     data: Trajectories, settings: TemporalTraining, device: torch.device, *, seconds: float
 ) -> Training:
     """Algorithm 1 by the literal pseudo-code: a fresh batch of rows and one lag an update."""
-    model = build_model(data, replace(settings, loss="nce")).to(device)
+    model = build_model(data, replace(settings, loss="nce"), seed=SEED).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate)
     episodes = Episodes(data, device=device)
     observations = torch.as_tensor(data.rows(np.arange(len(data))), dtype=torch.float32).to(device)
-    generator = torch.Generator(device).manual_seed(settings.seed)
-    law, chance = HORIZON_LAWS[settings.horizons], torch.Generator().manual_seed(settings.seed)
+    generator = torch.Generator(device).manual_seed(SEED)
+    law, chance = HORIZON_LAWS[settings.horizons], torch.Generator().manual_seed(SEED)
 
     def update() -> None:
         tau = law(torch.rand((), generator=chance), settings.tau_max)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cogmap.errors import CogmapError, check_seed
-
-Device = Literal["auto", "cpu", "cuda", "mps"]
+from cogmap.errors import CogmapError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +44,6 @@ class TemporalTraining:
     """AdamW's."""
     checkpoint_every: int = 500
     """Updates between two checkpoints."""
-    seed: int = 0
-    """The run's only source of randomness."""
-    device: Device = "auto"
-    """Where to train."""
 
     def __post_init__(self) -> None:
         for name in ("steps", "lags", "pairs", "width", "embedding", "checkpoint_every"):
@@ -61,4 +55,3 @@ class TemporalTraining:
             raise CogmapError(f"negatives={self.negatives}; give a positive number.")
         if self.tau_max < 1:
             raise CogmapError(f"tau_max={self.tau_max} is below 1; horizons count steps from 1 on.")
-        check_seed(self.seed)

@@ -3,7 +3,7 @@
     python -m cogmap.temporal.train config.json
 
 runs on a bare host (numpy, torch, safetensors); config.json holds {"data": DIR, "out": DIR} and
-any field of TemporalTraining.
+any field of TemporalTraining, seed and device.
 
     torchrun --nproc-per-node=2 -m cogmap.temporal.train config.json
 
@@ -23,34 +23,36 @@ import torch
 from torch import Tensor
 
 from cogmap import devices, runs
+from cogmap.choices import Device
 from cogmap.data.sampling import HORIZON_LAWS, Episodes
 from cogmap.data.trajectories import Trajectories
-from cogmap.errors import CogmapError
+from cogmap.errors import CogmapError, check_seed
+from cogmap.progress import Progress
 from cogmap.temporal import losses
 from cogmap.temporal.batches import TABLE_LIMIT, batches_for
 from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.temporal.settings import TemporalTraining
-from cogmap.training import Progress, train
+from cogmap.training import train
 
 BANK_LIMIT = 1024  # reference observations kept for normalising sources
 BACKGROUND_PICTURES = 128  # whose median is what is always there
 
 
-def reference(data: Trajectories, settings: TemporalTraining) -> tuple[np.ndarray, np.ndarray]:
+def reference(data: Trajectories, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Observations that stand for p0, and the log of their shares. (R, ...), (R,)"""
     observations, share = data.distinct()
     seen = np.flatnonzero(share)
     if len(seen) > (TABLE_LIMIT if data.table is not None else BANK_LIMIT):
-        rng = np.random.default_rng(settings.seed)
+        rng = np.random.default_rng(seed)
         rows = np.sort(rng.choice(len(observations), BANK_LIMIT, replace=False, p=share))
         return observations[rows], np.full(BANK_LIMIT, -np.log(BANK_LIMIT))
     return observations[seen], np.log(share[seen])
 
 
-def build_model(data: Trajectories, settings: TemporalTraining) -> TemporalModel:
+def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0) -> TemporalModel:
     """An untrained model for this data, with its bank of reference observations."""
     normalised = settings.loss == "softmax"
-    bank, log_share = reference(data, settings)
+    bank, log_share = reference(data, seed=seed)
     config = TemporalConfig(
         observation_shape=data.observation_shape,
         tau_max=settings.tau_max,
@@ -61,13 +63,13 @@ def build_model(data: Trajectories, settings: TemporalTraining) -> TemporalModel
         normalised=normalised,
         bank_size=len(bank) if normalised else 0,
     )
-    torch.manual_seed(settings.seed)  # layers draw their first weights from the global generator
+    torch.manual_seed(seed)  # layers draw their first weights from the global generator
     low, high = -torch.ones(config.look_size), torch.ones(config.look_size)
     if not config.sees:
         observations, _ = data.distinct()
         low = torch.as_tensor(observations.min(axis=0), dtype=torch.float32)
         high = torch.as_tensor(observations.max(axis=0), dtype=torch.float32)
-    model = TemporalModel(config, low=low, high=high, seed=settings.seed)
+    model = TemporalModel(config, low=low, high=high, seed=seed)
     if model.eye is not None:
         some = bank[:: max(1, len(bank) // BACKGROUND_PICTURES)]
         model.eye.background.copy_(torch.as_tensor(np.median(some, axis=0)))
@@ -86,14 +88,20 @@ def fill_bank(model: TemporalModel, observations: np.ndarray) -> None:
 
 
 def train_temporal(
-    data: Trajectories, settings: TemporalTraining, folder: Path, *, progress: Progress = iter
+    data: Trajectories,
+    settings: TemporalTraining,
+    folder: Path,
+    *,
+    seed: int = 0,
+    device: Device | torch.device = "auto",
+    progress: Progress = iter,
 ) -> TemporalModel:
     """Algorithm 1, with the paper's line numbers at the side. Writes `folder`; resumes from it."""
-    device = devices.pick(settings.device)
-    episodes = Episodes(data, device=device)
+    chip = devices.pick(device)
+    episodes = Episodes(data, device=chip)
     episodes.check_horizon(settings.tau_max)
-    model = build_model(data, settings).to(device)  # 1
-    generator = torch.Generator(device).manual_seed(settings.seed)
+    model = build_model(data, settings, seed=seed).to(chip)  # 1
+    generator = torch.Generator(chip).manual_seed(seed)
     law = HORIZON_LAWS[settings.horizons]
     contrast: losses.Loss = losses.softmax
     if settings.loss == "nce":
@@ -110,12 +118,12 @@ def train_temporal(
     share = devices.place().share(settings.lags, "lags")
 
     def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        u = torch.rand(settings.lags, generator=generator, device=device)
-        parts = torch.arange(settings.lags, device=device)  # one horizon in each equal part
+        u = torch.rand(settings.lags, generator=generator, device=chip)
+        parts = torch.arange(settings.lags, device=chip)  # one horizon in each equal part
         taus = law((parts + u) / settings.lags, settings.tau_max)  # 3
         return contrast(batches.draw(model, taus, generator, share=share), done)  # 4, 5, 6, 7
 
-    bank = reference(data, settings)[0] if model.eye is not None else None
+    bank = reference(data, seed=seed)[0] if model.eye is not None else None
 
     def refresh() -> None:
         if bank is not None:  # the eye has changed what the reference looks like
@@ -149,12 +157,14 @@ def main(path: str) -> None:
     if not isinstance(values, dict) or not {"data", "out"} <= values.keys():
         raise CogmapError(f'{path} must hold {{"data": DIR, "out": DIR}} and settings.')
     data, out = Trajectories.load(values.pop("data")), Path(values.pop("out"))
+    seed, device = check_seed(values.pop("seed", 0)), values.pop("device", "auto")
     settings = runs.settings_from(TemporalTraining, values, where=path)
-    with devices.together(settings.device):
+    with devices.together(device):
         devices.place().share(settings.lags, "lags")  # refused before anything is written
         if devices.place().rank == 0:
-            runs.write_json(out / "training.json", dataclasses.asdict(settings))
-        train_temporal(data, settings, out)
+            about = {"seed": seed, "device": device}
+            runs.write_json(out / "training.json", about | dataclasses.asdict(settings))
+        train_temporal(data, settings, out, seed=seed, device=device)
 
 
 if __name__ == "__main__":
