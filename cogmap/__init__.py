@@ -5,21 +5,30 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 # Names are imported when they are first used, so that `cogmap --help` need not wait for torch.
 _HOMES = {
     "Agent": "cogmap.agent",
     "CogmapError": "cogmap.errors",
     "Decision": "cogmap.planning.planner",
+    "DynamicsTraining": "cogmap.dynamics.settings",
     "Evaluation": "cogmap.evaluation.evaluate",
+    "Exploration": "cogmap.explore.settings",
     "LocalDynamics": "cogmap.dynamics.model",
     "Maze": "cogmap.envs.maze",
     "Planner": "cogmap.planning.planner",
+    "Planning": "cogmap.planning.settings",
     "PointMaze": "cogmap.envs.pointmaze",
+    "RunSettings": "cogmap.settings",
     "TemporalModel": "cogmap.temporal.model",
+    "TemporalTraining": "cogmap.temporal.settings",
     "Trajectories": "cogmap.data.trajectories",
+    "World": "cogmap.envs.world",
     "evaluate": "cogmap.evaluation.evaluate",
+    "plan": "cogmap.evaluation.evaluate",
+    "resume": "cogmap.pipeline",
+    "train": "cogmap.pipeline",
     "train_dynamics": "cogmap.dynamics.train",
     "train_temporal": "cogmap.temporal.train",
 }
@@ -27,14 +36,23 @@ __all__ = [
     "Agent",
     "CogmapError",
     "Decision",
+    "DynamicsTraining",
     "Evaluation",
+    "Exploration",
     "LocalDynamics",
     "Maze",
     "Planner",
+    "Planning",
     "PointMaze",
+    "RunSettings",
     "TemporalModel",
+    "TemporalTraining",
     "Trajectories",
+    "World",
     "evaluate",
+    "plan",
+    "resume",
+    "train",
     "train_dynamics",
     "train_temporal",
 ]
@@ -43,13 +61,20 @@ if TYPE_CHECKING:
     from cogmap.agent import Agent
     from cogmap.data.trajectories import Trajectories
     from cogmap.dynamics.model import LocalDynamics
+    from cogmap.dynamics.settings import DynamicsTraining
     from cogmap.dynamics.train import train_dynamics
     from cogmap.envs.maze import Maze
     from cogmap.envs.pointmaze import PointMaze
+    from cogmap.envs.world import World
     from cogmap.errors import CogmapError
-    from cogmap.evaluation.evaluate import Evaluation, evaluate
+    from cogmap.evaluation.evaluate import Evaluation, evaluate, plan
+    from cogmap.explore.settings import Exploration
+    from cogmap.pipeline import resume, train
     from cogmap.planning.planner import Decision, Planner
+    from cogmap.planning.settings import Planning
+    from cogmap.settings import RunSettings
     from cogmap.temporal.model import TemporalModel
+    from cogmap.temporal.settings import TemporalTraining
     from cogmap.temporal.train import train_temporal
 
 

@@ -7,17 +7,21 @@ import re
 import sys
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import tyro
 
 from cogmap.choices import Device
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
+from cogmap.explore.settings import Exploration
+from cogmap.planning.settings import Planning
 from cogmap.temporal.settings import TemporalTraining
 
 Physics = Literal["mujoco", "kinematic"]
+T = TypeVar("T")
 Run = Annotated[Path, tyro.conf.Positional]
+Unprefixed = Annotated[T, tyro.conf.arg(name="")]  # --steps, not --temporal.steps
 Figure = Literal[
     "fields",
     "embeddings",
@@ -70,7 +74,7 @@ class Import:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(TemporalTraining):
+class Train:
     """Explore a maze (or take data), then learn the temporal model and the local dynamics."""
 
     maze: str | None = None
@@ -79,6 +83,8 @@ class Train(TemporalTraining):
     """Run folder to write."""
     observation: Literal["state", "image"] = "state"
     """What is seen when exploring: positions, or 64 x 64 pictures."""
+    physics: Physics = "mujoco"
+    """What the random actions run in."""
     data: Path | None = None
     """Train on this dataset instead of exploring."""
     dynamics_data: Path | None = None
@@ -87,32 +93,36 @@ class Train(TemporalTraining):
     """Continue the run in this folder with its own settings."""
     config: Path | None = None
     """Take all settings from another run's config.json; only --out and --seed are read here."""
-    walk_steps: int = 4_000_000
-    """Steps of the lattice walk."""
-    coverage: float = 1.0
-    """Share c of the maze that the walk may enter."""
-    action_steps: int = 100_000
-    """Random actions for the local dynamics, each held for one unit."""
-    physics: Physics = "mujoco"
-    """What the random actions run in."""
-    dynamics: DynamicsTraining = field(default_factory=DynamicsTraining)
-    """Settings of the local dynamics."""
     seed: int = 0
     """The run's only source of randomness."""
     device: Device = "auto"
     """Where to train."""
+    exploration: Unprefixed[Exploration] = field(default_factory=Exploration)
+    """What to record."""
+    temporal: Unprefixed[TemporalTraining] = field(default_factory=TemporalTraining)
+    """How to learn the temporal model."""
+    dynamics: DynamicsTraining = field(default_factory=DynamicsTraining)
+    """How to learn the local dynamics."""
+    planning: Planning = field(default_factory=Planning)
+    """How to plan with the run, unless `cogmap evaluate` is told otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """How to plan."""
+    """How to plan. What is left out is as the run's config.json has it."""
 
-    planner: str = "log"
+    planner: str | None = None
     """log (recommended), gp, pap, geometric, or beta=NUMBER."""
     tau_max: int | None = None
     """Longest horizon to plan with; by default the model's."""
     radii: str | None = None
     """Units along a candidate at which it is judged, as 1,2,3,4,6; by default the planner's."""
+    directions: int | None = None
+    """Candidate actions of each decision."""
+    floor: float | None = None
+    """log: scores below this say "far" and no more, in nats."""
+    memory: float | None = None
+    """log, geometric: what a place loses each time it is seen."""
     score: Literal["learned", "exact"] = "learned"
     """exact: the true score of the lattice walk, the ceiling of any learned one."""
     every_horizon: bool = False
@@ -272,8 +282,8 @@ class Report:
     """A run or model folder."""
     html: Path
     """File to write."""
-    planner: str = "log"
-    """log (recommended), gp, pap, geometric, or beta=NUMBER."""
+    planner: str | None = None
+    """log (recommended), gp, pap, geometric, or beta=NUMBER; by default the run's."""
     tasks: str | None = None
     """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]."""
     episodes: int | None = None

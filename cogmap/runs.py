@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -145,3 +146,19 @@ def load_state(folder: Path) -> dict[str, Any] | None:
     except Exception as error:  # torch raises many kinds for a damaged archive
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CogmapError(f"{path} is damaged ({reason}); delete it to train anew.") from None
+
+
+def commit() -> str:
+    """The commit of the code that runs, with a + where it was changed since; '' outside a clone."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        asked = ["git", "-C", str(here), *words]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", "__init__.py")  # or it is a clone of something else
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".")
+        return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""

@@ -6,9 +6,8 @@ import pytest
 
 from cogmap.envs.maze import Lattice, Maze
 from cogmap.errors import CogmapError
-from cogmap.planning.objective import LOG_FLOOR
 from cogmap.temporal.train import load_temporal
-from cogmap.theory.agreement import FAR_MOVES, agreement, learned_score
+from cogmap.theory.agreement import FAR_MOVES, LOG_FLOOR, agreement, learned_score
 from cogmap.theory.geodesic import moves_to
 from cogmap.theory.walk import SMALLEST_RATIO, ReversibleWalk
 
@@ -18,6 +17,10 @@ ROOM = Maze.from_text("###\n#.#\n###", name="room").lattice
 ROOMS_APART = Maze.from_text("#####\n#.#.#\n#####", name="apart").lattice
 TAUS = np.array([1, 4, 16, 64, 256])
 GOALS = np.array([0, 17, 60])
+
+
+def compared(score, lattice, **settings):
+    return agreement(score, lattice.points, lattice.successors, **settings)
 
 
 def exact_score(lattice: Lattice, taus: np.ndarray = TAUS):
@@ -43,7 +46,7 @@ def noisy(score, points, goal):
 
 
 def test_the_exact_score_agrees_with_itself():
-    for row in agreement(exact_score(LONG), LONG, taus=TAUS, goals=GOALS):
+    for row in compared(exact_score(LONG), LONG, taus=TAUS, goals=GOALS):
         assert row.relative_error == pytest.approx(0.0, abs=1e-10)
         assert row.log_error == pytest.approx(0.0, abs=1e-9)
         assert row.noise == pytest.approx(0.0, abs=1e-10)
@@ -52,14 +55,14 @@ def test_the_exact_score_agrees_with_itself():
 
 def test_a_score_that_knows_nothing_has_a_relative_error_of_one_and_no_sign_right():
     blank = changed(lambda score, *_: np.zeros_like(score))
-    for row in agreement(blank, LONG, taus=TAUS, goals=GOALS):
+    for row in compared(blank, LONG, taus=TAUS, goals=GOALS):
         assert row.relative_error == pytest.approx(1.0)
         assert row.sign_right == 0.0
 
 
 def test_the_negative_of_the_score_has_every_sign_wrong():
     upside_down = changed(lambda score, *_: -score)
-    for row in agreement(upside_down, LONG, taus=TAUS, goals=GOALS):
+    for row in compared(upside_down, LONG, taus=TAUS, goals=GOALS):
         assert row.sign_right == 0.0
         assert row.sign_right_far == 0.0 or np.isnan(row.sign_right_far)
 
@@ -68,8 +71,8 @@ def test_a_constant_for_each_goal_and_horizon_changes_neither_log_noise_nor_sign
     def shifted(score, points, goal):
         return noisy(score, points, goal) + goal.sum() * 0.01 + np.arange(len(TAUS))
 
-    plain = agreement(changed(noisy), LONG, taus=TAUS, goals=GOALS)
-    for one, two in zip(plain, agreement(changed(shifted), LONG, taus=TAUS, goals=GOALS)):
+    plain = compared(changed(noisy), LONG, taus=TAUS, goals=GOALS)
+    for one, two in zip(plain, compared(changed(shifted), LONG, taus=TAUS, goals=GOALS)):
         assert two.log_noise == pytest.approx(one.log_noise, nan_ok=True)
         assert two.sign_right == one.sign_right
         assert two.log_error != pytest.approx(one.log_error)
@@ -77,14 +80,14 @@ def test_a_constant_for_each_goal_and_horizon_changes_neither_log_noise_nor_sign
 
 def test_the_log_error_of_a_constant_is_the_constant():
     raised = changed(lambda score, *_: score + 0.3)
-    for row in agreement(raised, LONG, taus=TAUS, goals=GOALS):
+    for row in compared(raised, LONG, taus=TAUS, goals=GOALS):
         assert row.log_error == pytest.approx(0.3)
         assert row.log_noise == pytest.approx(0.0, abs=1e-9) or np.isnan(row.log_noise)
 
 
 def test_every_field_is_its_formula_done_pair_by_pair():
     exact, learned = exact_score(LONG), changed(noisy)
-    rows = agreement(learned, LONG, taus=TAUS, goals=GOALS)
+    rows = compared(learned, LONG, taus=TAUS, goals=GOALS)
     for t, row in enumerate(rows):
         squares, spreads, logs = [], [], []
         gains: list[tuple[float, ...]] = []
@@ -126,14 +129,18 @@ def test_every_field_is_its_formula_done_pair_by_pair():
 
 
 def test_no_walk_has_gone_far_at_short_horizons():
-    first, *_, last = agreement(exact_score(LONG), LONG, taus=TAUS, goals=GOALS)
+    first, *_, last = agreement(
+        exact_score(LONG), LONG.points, LONG.successors, taus=TAUS, goals=GOALS
+    )
     assert first.signal == 0.0 and np.isnan(first.log_signal) and np.isnan(first.sign_right_far)
     assert last.signal > 0.0 and last.log_signal > 0.0 and last.sign_right_far == 1.0
 
 
 def test_in_a_maze_too_small_for_far_pairs_the_signal_is_over_all_states_but_the_goal():
     goal, taus = 4, np.array([2])  # the middle of the room: the other eight are its neighbours
-    (row,) = agreement(exact_score(ROOM, taus), ROOM, taus=taus, goals=[goal])
+    (row,) = agreement(
+        exact_score(ROOM, taus), ROOM.points, ROOM.successors, taus=taus, goals=[goal]
+    )
     ratio = np.exp(exact_score(ROOM, taus)(ROOM.points, ROOM.points[goal]))[:, 0]
     assert row.signal == pytest.approx(np.median(ratio[goal] - np.delete(ratio, goal)))
     assert np.isnan(row.sign_right_far)
@@ -141,14 +148,22 @@ def test_in_a_maze_too_small_for_far_pairs_the_signal_is_over_all_states_but_the
 
 def test_states_without_a_way_to_the_goal_do_not_count_in_the_signal():
     taus = np.array([2])
-    (alone,) = agreement(exact_score(ROOM, taus), ROOM, taus=taus, goals=[0])
-    (apart,) = agreement(exact_score(ROOMS_APART, taus), ROOMS_APART, taus=taus, goals=[0])
+    (alone,) = agreement(
+        exact_score(ROOM, taus), ROOM.points, ROOM.successors, taus=taus, goals=[0]
+    )
+    (apart,) = agreement(
+        exact_score(ROOMS_APART, taus),
+        ROOMS_APART.points,
+        ROOMS_APART.successors,
+        taus=taus,
+        goals=[0],
+    )
     assert apart.signal == pytest.approx(2 * alone.signal)  # p0 of the goal is half as large
 
 
 def test_a_mixed_walk_leaves_nothing_to_compare():
     taus = np.array([8192])
-    (row,) = agreement(exact_score(ROOM, taus), ROOM, taus=taus, goals=[0])
+    (row,) = compared(exact_score(ROOM, taus), ROOM, taus=taus, goals=[0])
     assert np.isnan(row.relative_error) and np.isnan(row.sign_right)
 
 
@@ -157,7 +172,9 @@ def test_the_shipped_model_points_the_right_way_where_there_is_signal():
     lattice = Maze.load("large").lattice
     taus = 2 ** np.arange(14)
     goals = np.random.default_rng(0).choice(len(lattice), 5, replace=False)
-    rows = agreement(learned_score(model, taus), lattice, taus=taus, goals=goals)
+    rows = agreement(
+        learned_score(model, taus), lattice.points, lattice.successors, taus=taus, goals=goals
+    )
     assert [row.tau for row in rows] == list(taus)
     assert all(row.relative_error < 0.6 for row in rows[:-1])  # at 8192 little is left to fit
     assert rows[0].sign_right > 0.95
@@ -177,7 +194,7 @@ def test_the_learned_score_is_the_models_goal_score():
 
 def test_wrong_goals_and_horizons_are_named():
     with pytest.raises(CogmapError, match=r"goals=\[9\]; give one or more states from 0 to 8"):
-        agreement(exact_score(ROOM), ROOM, taus=TAUS, goals=[9])
+        compared(exact_score(ROOM), ROOM, taus=TAUS, goals=[9])
     model = load_temporal(MODELS / "pointmaze-large/temporal")
     with pytest.raises(CogmapError, match="tau=9000 exceeds the horizons this model learned"):
         learned_score(model, np.array([1, 9000]))

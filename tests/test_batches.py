@@ -11,7 +11,7 @@ from torch import Tensor
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import Maze
-from cogmap.explore.collect import collect_walk
+from cogmap.envs.wandering import collect_walk
 from cogmap.temporal import batches as module
 from cogmap.temporal.batches import (
     COMPOSE_FROM,

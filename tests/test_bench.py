@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_bench_makes_a_model_where_there_is_none_on_a_host_without_extras(tmp_pa
 
 
 def test_the_literal_decision_and_the_planner_on_every_horizon_choose_the_same_action(agent):
-    world = agent.world(physics="kinematic")
+    world = replace(agent.world, physics="kinematic")
     planner = agent.planner("gp", world=world, tau_max=96, every_horizon=True)
     taus = torch.arange(1, 97)
     banks = literal.embedded_banks(agent.temporal, taus)

@@ -69,7 +69,7 @@ def test_an_album_that_was_interrupted_goes_on_where_it_stopped(tmp_path):
 
 def test_state_commands_never_load_a_gl_library():
     code = "from cogmap.envs.maze import Maze; from cogmap.envs.pointmaze import PointMaze\n"
-    code += "PointMaze(Maze.load('large')).physics()\n"
+    code += "PointMaze(Maze.load('large')).simulator()\n"
     code += "import sys; assert 'mujoco' in sys.modules and 'OpenGL' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 

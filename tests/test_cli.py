@@ -49,8 +49,8 @@ def test_train_on_a_text_maze_then_evaluate_and_plan(run, maze_file, tmp_path, c
     arguments = ["evaluate", run, "--budget", "40", "--json", str(out)]
     assert main([*arguments, "--results", str(tmp_path / "r/rows.jsonl"), "--references"]) == 0
     result = json.loads(out.read_text())
-    assert {"sr", "spl", "episodes", "planner", "maze", "seed"} <= result.keys()
-    assert result["maze"] == "rooms" and result["episodes"] == len(result["rows"]) == 20
+    assert {"sr", "spl", "episodes", "planner", "world", "seed"} <= result.keys()
+    assert result["world"] == "pointmaze-rooms" and result["episodes"] == len(result["rows"]) == 20
     assert result["sr"] == np.mean([row["success"] for row in result["rows"]])
     assert len((tmp_path / "r/rows.jsonl").read_text().splitlines()) == 3
     assert "shortest path (ceiling)" in capsys.readouterr().out
@@ -163,7 +163,7 @@ def test_demo_runs_on_a_small_maze_and_continues(maze_file, tmp_path, monkeypatc
         return cli.Train(**(values | {"dynamics": DynamicsTraining(steps=4)} | given))
 
     monkeypatch.setattr("cogmap.commands.demo_.Train", small)
-    monkeypatch.setattr("cogmap.evaluation.tasks.RANDOM_BUDGET", 30)
+    monkeypatch.setattr("cogmap.envs.tasks.RANDOM_BUDGET", 30)
     out = tmp_path / "demo"
     arguments = ["demo", "--maze", maze_file, "--steps", "3", "--out", str(out), "--device", "cpu"]
     for _ in range(2):

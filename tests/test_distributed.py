@@ -14,8 +14,8 @@ from cogmap import devices
 from cogmap.data.trajectories import Trajectories
 from cogmap.devices import Place
 from cogmap.envs.maze import Maze
+from cogmap.envs.wandering import collect_walk
 from cogmap.errors import CogmapError
-from cogmap.explore.collect import collect_walk
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, load_temporal, main, train_temporal

@@ -12,8 +12,8 @@ from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.dynamics.train import load_dynamics, squared_error, train_dynamics
 from cogmap.envs.maze import Maze
 from cogmap.envs.physics import KinematicPhysics
+from cogmap.envs.wandering import collect_actions
 from cogmap.errors import CogmapError
-from cogmap.explore.collect import collect_actions
 
 ROOM = Maze.from_text("#####\n#...#\n#...#\n#####", name="room")
 QUICK = DynamicsTraining(steps=1500, batch=256, width=64)

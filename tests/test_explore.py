@@ -5,9 +5,9 @@ from scipy.stats import chisquare
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import MOVES, Maze
 from cogmap.envs.physics import KinematicPhysics
+from cogmap.envs.wandering import collect_actions, collect_walk
 from cogmap.errors import CogmapError
-from cogmap.explore.collect import collect_actions, collect_walk, split_steps
-from cogmap.explore.walks import coverage_mask, lattice_walk, masked
+from cogmap.explore.walks import coverage_mask, graph_walk, masked, split_steps
 from cogmap.theory.geodesic import moves_to
 
 MEDIUM = Maze.load("medium")
@@ -45,7 +45,7 @@ def least_clearance_on_the_way(data: Trajectories) -> float:
 
 def test_a_walk_follows_its_moves_through_the_table_of_successors():
     moves = np.random.default_rng(0).integers(9, size=50)
-    states = lattice_walk(MEDIUM.lattice, 17, moves)
+    states = graph_walk(MEDIUM.lattice.successors, 17, moves)
     assert len(states) == 51
     assert states[0] == 17
     assert np.array_equal(states[1:], MEDIUM.lattice.successors[states[:-1], moves])
@@ -98,10 +98,10 @@ def test_a_seed_repeats_its_walk_and_another_seed_makes_another(collect):
 @pytest.mark.parametrize("coverage", [0.001, 0.1, 0.37, 0.8, 1.0])
 def test_a_coverage_mask_is_connected_and_of_the_size_asked_for(coverage):
     lattice = MEDIUM.lattice
-    mask = coverage_mask(lattice, coverage, np.random.default_rng(0))
+    mask = coverage_mask(lattice.successors, coverage, np.random.default_rng(0))
     assert mask.sum() == max(1, round(coverage * len(lattice)))
-    within = masked(lattice, mask)
-    distance = moves_to(within.successors, int(np.flatnonzero(mask)[0]))
+    within = masked(lattice.successors, mask)
+    distance = moves_to(within, int(np.flatnonzero(mask)[0]))
     assert np.array_equal(distance >= 0, mask)
 
 
@@ -112,22 +112,22 @@ def test_a_coverage_mask_holds_the_states_nearest_to_where_it_grew():
             return 0
 
     lattice = MEDIUM.lattice
-    mask = coverage_mask(lattice, 0.3, FirstState())
+    mask = coverage_mask(lattice.successors, 0.3, FirstState())
     distance = moves_to(lattice.successors, 0)
     assert distance[mask].max() <= distance[~mask].min() + 1
     assert mask[distance < distance[mask].max()].all()
 
 
 def test_a_coverage_mask_ends_where_walking_ends():
-    mask = coverage_mask(TWO_PARTS.lattice, 0.9, np.random.default_rng(0))
+    mask = coverage_mask(TWO_PARTS.lattice.successors, 0.9, np.random.default_rng(0))
     assert mask.sum() == 9  # of 18 points
 
 
 def test_a_walk_never_leaves_its_mask():
-    mask = coverage_mask(MEDIUM.lattice, 0.2, np.random.default_rng(0))
+    mask = coverage_mask(MEDIUM.lattice.successors, 0.2, np.random.default_rng(0))
     start = int(np.flatnonzero(mask)[0])
     moves = np.random.default_rng(1).integers(9, size=5000)
-    assert mask[lattice_walk(masked(MEDIUM.lattice, mask), start, moves)].all()
+    assert mask[graph_walk(masked(MEDIUM.lattice.successors, mask), start, moves)].all()
 
 
 def test_a_walk_with_coverage_sees_that_share_of_the_lattice_and_no_more():

@@ -1,6 +1,7 @@
 """Pictures: the eye, the album, and a model that learns from them."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,20 +10,21 @@ import torch
 
 from cogmap.agent import Agent
 from cogmap.cli import main
-from cogmap.commands.train_ import looked_at
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.dynamics.train import train_dynamics
 from cogmap.envs.album import VIEWS, Album
 from cogmap.envs.camera import grid_points
 from cogmap.envs.maze import Maze
+from cogmap.envs.tasks import Task
+from cogmap.envs.wandering import collect_walk
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, run_episodes
-from cogmap.evaluation.tasks import Task
-from cogmap.explore.collect import collect_walk
+from cogmap.pipeline import looked_at
 from cogmap.planning.candidates import Candidates, directions
 from cogmap.planning.objective import rule
 from cogmap.planning.planner import Planner
+from cogmap.planning.settings import Planning
 from cogmap.temporal.encoders import Eye
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.settings import TemporalTraining
@@ -144,7 +146,7 @@ def test_a_model_learns_from_pictures_and_plans_in_its_looks(album, tmp_path):
     settings = DynamicsTraining(steps=150, width=32, batch=512)
     dynamics = train_dynamics(looks, settings, tmp_path / "dynamics", seed=0, device="cpu").eval()
 
-    chosen = rule("gp", tau_max=64)
+    chosen = rule(Planning(planner="gp"), tau_max=64)
     scorer = LearnedScorer(model, torch.as_tensor(chosen.horizons.taus))
     planner = Planner(scorer, dynamics, chosen, Candidates(directions(8), (1,)), look=model.look)
     start, goal = dots(np.array([[2.0, 0.0], [8.0, 0.0]]))
@@ -199,10 +201,10 @@ def test_exploring_in_pictures_writes_each_of_them_once(walk, tmp_path):
 
 def test_the_shipped_model_plans_from_pictures_it_takes_on_the_way():
     agent = Agent.load(IMAGE, device="cpu")
-    world = agent.world()
+    world = agent.world
     assert world.observation == "image"
     tasks = [Task("near", (0.0, 0.0), (8.0, 0.4)), Task("corner", (36.0, 24.0), (34.0, 16.5))]
-    policy = PlannerPolicy(agent.planner(world=world), world.observe)
+    policy = PlannerPolicy(agent.planner(world=world), hold=world.hold)
     episodes = run_episodes(world, tasks, policy, budget=150)
     assert all(episode.success for episode in episodes)
     assert min(episode.efficiency for episode in episodes) > 0.7
@@ -210,7 +212,7 @@ def test_the_shipped_model_plans_from_pictures_it_takes_on_the_way():
 
 def test_one_decision_from_a_picture_takes_less_than_a_tenth_of_a_second():
     agent = Agent.load(IMAGE, device="cpu")
-    world = agent.world()
+    world = agent.world
     planner = agent.planner(world=world)
     album = Album.packaged(world.maze)
     here, goal = album.pictures[0], album.pictures[-1]
@@ -227,4 +229,4 @@ def test_pictures_of_the_grid_lead_to_the_goal_as_the_cameras_do(capsys):
     assert "1.00" in capsys.readouterr().out
     agent = Agent.load(IMAGE, device="cpu")
     with pytest.raises(CogmapError, match="no pictures of corridor"):
-        agent.world(CORRIDOR, pictures="grid")
+        replace(agent.world, maze=CORRIDOR, pictures="grid").observe(np.zeros((1, 2)))

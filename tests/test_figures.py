@@ -15,16 +15,15 @@ from matplotlib.colors import to_hex
 from cogmap.cli import main
 from cogmap.envs.maze import AGENT_RADIUS, Maze
 from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.tasks import Task
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import Episode
-from cogmap.evaluation.tasks import Task
-from cogmap.report import canvas, curves
+from cogmap.report import canvas, curves, paper
 from cogmap.report.figures import embeddings, exact, fields, journeys, law, measured, two_rooms
 from cogmap.report.figures.projections import align, tsne
 from cogmap.report.figures.sheets import OF_A_RUN, OF_RESULTS
 from cogmap.report.routes import PAIRS, draw_routes
 from cogmap.report.studies import horizon_panels
-from cogmap.reproduce import paper
 from cogmap.temporal.train import load_temporal
 
 matplotlib.use("Agg")

@@ -28,12 +28,12 @@ SPLIT = "#####\n#.#.#\n#.#.#\n#####"
 
 
 def paths(text: str) -> VisibilityGraph:
-    return PointMaze(Maze.from_text(text, name="test")).paths
+    return PointMaze(Maze.from_text(text, name="test")).map.paths
 
 
 def medium() -> tuple[Maze, VisibilityGraph]:
     maze = Maze.load("medium")
-    return maze, PointMaze(maze).paths
+    return maze, PointMaze(maze).map.paths
 
 
 def free_points(maze: Maze, count: int, *, seed: int) -> np.ndarray:

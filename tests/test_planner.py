@@ -10,16 +10,18 @@ import torch
 from cogmap import Agent
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.tasks import Task, draw_pairs
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, run_episodes
-from cogmap.evaluation.tasks import Task, draw_pairs
 from cogmap.planning.candidates import Candidates, directions
 from cogmap.planning.objective import Horizons, Rule, rule
-from cogmap.planning.planner import Memory, Planner
+from cogmap.planning.planner import GoalRegion, Memory, Planner
+from cogmap.planning.settings import Planning
 from cogmap.theory.scorer import ExactScorer
 from cogmap.theory.walk import ReversibleWalk
 
 LARGE = "models/pointmaze-large"
+REGION = PointMaze(Maze.load("large")).goal_region()
 
 
 class Straight(torch.nn.Module):
@@ -179,11 +181,11 @@ def test_scores_below_the_floor_do_not_count():
 
 def test_the_horizon_zero_term_rewards_arrival():
     rewarded = planner_with(
-        Bowl(), zero_weight=0.5, arrived=PointMaze.arrived, goal_share=0.01, radii=(1, 2)
+        Bowl(), zero_weight=0.5, region=GoalRegion(REGION.arrived, 0.01), radii=(1, 2)
     )
     decision = rewarded.decide(np.zeros(2), np.array([2.5, 0.0]))
     assert decision.value > 0.5 / 0.01 * 0.99
-    with pytest.raises(CogmapError, match="arrived"):
+    with pytest.raises(CogmapError, match="GoalRegion"):
         planner_with(Bowl(), zero_weight=0.5)
 
 
@@ -200,7 +202,7 @@ def agent():
 
 @pytest.fixture(scope="module")
 def world(agent):
-    return agent.world(physics="kinematic")
+    return replace(agent.world, physics="kinematic")
 
 
 @pytest.mark.parametrize("name", ["gp", "pap", "geometric", "beta=0.3"])
@@ -219,7 +221,7 @@ def test_the_quadrature_chooses_as_every_integer_horizon_does(agent, world, name
 def test_the_shipped_model_reaches_far_goals(agent, world):
     tasks = draw_pairs(world.maze, count=5, seed=41)
     planner = agent.planner(world=world)
-    episodes = run_episodes(world, tasks, PlannerPolicy(planner), budget=1000)
+    episodes = run_episodes(world, tasks, PlannerPolicy(planner, hold=world.hold), budget=1000)
     assert all(episode.success for episode in episodes)
     assert np.mean([episode.efficiency for episode in episodes]) > 0.9
 
@@ -228,7 +230,7 @@ def test_horizons_shorten_on_the_way(agent, world):
     [episode] = run_episodes(
         world,
         [Task("far", (0.0, 0.0), (36.0, 24.0))],
-        PlannerPolicy(agent.planner(world=world)),
+        PlannerPolicy(agent.planner(world=world), hold=world.hold),
         budget=1000,
     )
     horizons = [decision.horizon for decision in episode.decisions]
@@ -240,7 +242,7 @@ def test_planning_with_the_exact_score_reaches_every_goal(agent, world):
     for name in ("gp", "log"):
         planner = agent.planner(name, world=world, score="exact")
         planner.rule = replace(planner.rule, memory=0.1)
-        episodes = run_episodes(world, tasks, PlannerPolicy(planner), budget=1500)
+        episodes = run_episodes(world, tasks, PlannerPolicy(planner, hold=world.hold), budget=1500)
         assert all(episode.success for episode in episodes), name
 
 
@@ -264,7 +266,7 @@ def test_horizons_beyond_the_models_are_refused(agent, world):
 
 def test_gp_and_pap_are_as_the_paper_runs_them():
     for name, beta in (("gp", 0.0), ("pap", math.inf)):
-        chosen = rule(name, tau_max=512, every_horizon=True)
+        chosen = rule(Planning(planner=name), tau_max=512, every_horizon=True)
         assert chosen.beta == beta and chosen.radii == (1,) and chosen.memory == 0.0
         assert chosen.floor is None
         np.testing.assert_array_equal(chosen.horizons.taus, np.arange(1, 513))

@@ -76,7 +76,7 @@ def test_nothing_reaches_for_the_network():
 
 def test_temporal_training_runs_as_a_module_on_a_bare_host(tmp_path):
     from cogmap.envs.maze import Maze
-    from cogmap.explore.collect import collect_walk
+    from cogmap.envs.wandering import collect_walk
 
     collect_walk(Maze.load("medium"), steps=3000, seed=0).save(tmp_path / "walk")
     config = tmp_path / "config.json"

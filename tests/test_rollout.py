@@ -9,11 +9,12 @@ from scipy.stats import binomtest
 
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.tasks import Task, random_tasks
+from cogmap.envs.world import TaskSet
 from cogmap.errors import CogmapError
-from cogmap.evaluation.evaluate import TaskSet, ceiling, choose_tasks, floor, run
+from cogmap.evaluation.evaluate import ceiling, floor, run
 from cogmap.evaluation.metrics import path_efficiency, success_rate, wilson_interval
 from cogmap.evaluation.rollout import OraclePolicy, PlannerPolicy, RandomPolicy, run_episodes
-from cogmap.evaluation.tasks import Task, random_tasks
 from cogmap.planning.planner import Decision
 
 EAST, NORTH = (1.0, 0.0), (0.0, 1.0)
@@ -144,7 +145,7 @@ def test_the_length_of_a_path_counts_its_bends_between_decisions(corridor):
     [episode] = run_episodes(
         corridor, [Task("hall", (0.0, 0.0), (16.0, 0.0))], Constant(action, hold=20), budget=20
     )
-    physics = corridor.physics()
+    physics = corridor.simulator()
     physics.reset(start)
     path = np.concatenate([start, physics.hold(np.array([action]), 20, [True])[0]])
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
@@ -154,10 +155,12 @@ def test_the_length_of_a_path_counts_its_bends_between_decisions(corridor):
 
 def test_episodes_run_together_equal_episodes_run_alone(medium):
     tasks = random_tasks(medium.maze)[:4] + [Task("here", (0.0, 0.0), (0.5, 0.0))]
-    together = run_episodes(medium, tasks, OraclePolicy(medium), budget=5000)
+    together = run_episodes(medium, tasks, OraclePolicy(medium.map, hold=medium.hold), budget=5000)
     assert len({episode.steps for episode in together}) > 2
     for task, one in zip(tasks, together, strict=True):
-        [alone] = run_episodes(medium, [task], OraclePolicy(medium), budget=5000)
+        [alone] = run_episodes(
+            medium, [task], OraclePolicy(medium.map, hold=medium.hold), budget=5000
+        )
         assert (alone.task, alone.success, alone.steps) == (task, one.success, one.steps)
         assert alone.length == one.length
         assert np.array_equal(alone.route, one.route)
@@ -174,7 +177,7 @@ def test_progress_is_reported_up_to_the_last_episode(corridor):
 def test_the_oracle_reaches_the_random_pairs_of_medium_almost_as_straight_as_can_be():
     pytest.importorskip("ogbench")
     world = PointMaze(Maze.load("medium"))
-    result = ceiling(world, choose_tasks(world, "random"))
+    result = ceiling(world, world.tasks("random"))
     assert len(result.episodes) == 20
     assert result.sr == 1.0
     assert 0.97 < result.spl < 1.0
@@ -182,23 +185,25 @@ def test_the_oracle_reaches_the_random_pairs_of_medium_almost_as_straight_as_can
 
 def test_the_random_policy_fails_the_official_tasks_of_large():
     world = PointMaze(Maze.load("large"), physics="kinematic")
-    result = floor(world, choose_tasks(world, "official", episodes=1))
+    result = floor(world, world.tasks("official", episodes=1))
     assert result.budget == 1000
     assert [episode.task.name for episode in result.episodes] == [f"task{i}" for i in range(1, 6)]
     assert (result.sr, result.spl) == (0.0, 0.0)
     assert all(episode.steps == 1000 and episode.length > 80 for episode in result.episodes)
 
 
-def test_the_random_policy_follows_its_seed():
-    places = np.zeros((3, 2))
-    first, again, other = (RandomPolicy(seed).act([], places, places)[0] for seed in (0, 0, 1))
+def test_the_random_policy_follows_its_seed(medium):
+    which, places = np.arange(3), np.zeros((3, 2))
+    first, again, other = (
+        RandomPolicy(medium, seed=seed).act(which, places, places)[0] for seed in (0, 0, 1)
+    )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 
 
 def test_each_episode_remembers_where_it_decided_what():
     planner = Stubborn()
-    policy = PlannerPolicy(planner)
+    policy = PlannerPolicy(planner, hold=5)
     tried(policy, [3, 5], [(0.0, 0.0), (9.0, 9.0)])
     tried(policy, [3, 5], [(1.0, 0.0), (9.0, 9.0)])
     tried(policy, [5], [(8.0, 9.0)])  # episode 3 is over
@@ -218,7 +223,13 @@ def test_an_evaluation_sums_up_its_episodes(corridor):
     assert result.spl == pytest.approx((4.1 / 4.2 + 0 + 1) / 3)
     assert result.interval == wilson_interval(2, 3)
     summary = result.summary()
-    expected = {"planner": "east", "maze": "hall", "tasks": "mine", "episodes": 3, "sr": 0.6667}
+    expected = {
+        "planner": "east",
+        "world": "pointmaze-hall",
+        "tasks": "mine",
+        "episodes": 3,
+        "sr": 0.6667,
+    }
     expected |= {"seed": 7, "budget": 100, "physics": "kinematic"}
     assert {name: summary[name] for name in expected} == expected
     assert result.rows()[0] == {
@@ -234,16 +245,16 @@ def test_an_evaluation_sums_up_its_episodes(corridor):
 
 
 def test_tasks_are_official_where_ogbench_has_some_and_random_elsewhere(medium, corridor):
-    chosen = choose_tasks(medium, None, episodes=2)
+    chosen = medium.tasks(None, episodes=2)
     assert (chosen.name, len(chosen.tasks), chosen.budget) == ("official", 10, 1000)
-    chosen = choose_tasks(corridor, None)
+    chosen = corridor.tasks(None)
     assert (chosen.name, len(chosen.tasks), chosen.budget) == ("random", 20, 5000)
 
 
 def test_a_file_of_pairs_can_be_evaluated_with_repeats_and_a_budget(corridor, tmp_path):
     file = tmp_path / "mine.json"
     file.write_text('[{"start": [0, 0], "goal": [8, 0]}]')
-    chosen = choose_tasks(corridor, str(file), episodes=3, budget=77, seed=5)
+    chosen = corridor.tasks(str(file), episodes=3, budget=77, seed=5)
     assert (chosen.name, chosen.budget, chosen.seed) == ("mine.json", 77, 5)
     assert chosen.tasks[0] == Task("pair1", (0.0, 0.0), (8.0, 0.0))
     assert all(replace(task, start=(0.0, 0.0)) == chosen.tasks[0] for task in chosen.tasks)
@@ -261,4 +272,4 @@ def test_a_file_of_pairs_can_be_evaluated_with_repeats_and_a_budget(corridor, tm
 )
 def test_impossible_task_sets_are_refused(settings, complaint, corridor):
     with pytest.raises(CogmapError, match=complaint):
-        choose_tasks(corridor, **{"name": None, **settings})
+        corridor.tasks(**{"name": None, **settings})

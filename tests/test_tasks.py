@@ -5,8 +5,7 @@ import pytest
 
 from cogmap.envs.maze import OGBENCH_MAPS, Maze
 from cogmap.envs.pointmaze import PointMaze
-from cogmap.errors import CogmapError
-from cogmap.evaluation.tasks import (
+from cogmap.envs.tasks import (
     PAIRS_SEED,
     RANDOM_PAIRS,
     START_SHIFT,
@@ -18,6 +17,7 @@ from cogmap.evaluation.tasks import (
     read_pairs,
     repeated,
 )
+from cogmap.errors import CogmapError
 from cogmap.theory.geodesic import moves_to
 
 every_ogbench_maze = pytest.mark.parametrize("name", OGBENCH_MAPS)
@@ -46,7 +46,7 @@ def test_official_tasks_can_be_run_and_leave_the_global_generator_alone():
     np.random.seed(0)
     before = np.random.get_state()[1].copy()
     world = PointMaze(Maze.load("medium"))
-    check_tasks(world, official_tasks(world.maze, episodes=2, seed=1))
+    check_tasks(world.map, official_tasks(world.maze, episodes=2, seed=1))
     assert np.array_equal(np.random.get_state()[1], before)
 
 
@@ -65,7 +65,7 @@ def test_the_fixed_pairs_are_twenty_and_lie_far_apart_within_reach(name, least):
     maze = Maze.load(name)  # medium is small: half of the 32 moves between its farthest points
     pairs = random_tasks(maze)
     assert [pair.name for pair in pairs] == [f"pair{i}" for i in range(1, 21)]
-    check_tasks(PointMaze(maze), pairs)
+    check_tasks(PointMaze(maze).map, pairs)
     for pair in pairs:
         start, goal = maze.lattice.nearest(np.array([pair.start, pair.goal]))
         assert moves_to(maze.lattice.successors, int(goal))[start] >= least
@@ -88,7 +88,7 @@ def test_a_tiny_maze_still_yields_pairs_and_they_lie_apart(text):
     maze = Maze.from_text(text, name="tiny")
     pairs = random_tasks(maze)
     assert len(pairs) == RANDOM_PAIRS
-    check_tasks(PointMaze(maze), pairs)
+    check_tasks(PointMaze(maze).map, pairs)
     states = [maze.lattice.nearest(np.array([pair.start, pair.goal])) for pair in pairs]
     distances = [moves_to(maze.lattice.successors, int(goal))[start] for start, goal in states]
     assert min(distances) >= np.ptp(maze.lattice.points, axis=0).max() // 2
@@ -96,7 +96,7 @@ def test_a_tiny_maze_still_yields_pairs_and_they_lie_apart(text):
 
 def test_pairs_of_a_maze_in_two_parts_stay_within_one():
     pairs = random_tasks(TWO_PARTS)
-    check_tasks(PointMaze(TWO_PARTS), pairs)
+    check_tasks(PointMaze(TWO_PARTS).map, pairs)
     assert {pair.start[0] < 4 for pair in pairs} == {True, False}
 
 
@@ -180,4 +180,4 @@ def test_a_missing_file_of_pairs_is_refused(tmp_path):
 def test_a_task_that_cannot_be_run_is_refused_by_name(start, goal, complaint):
     fine = Task("task1", (0.0, 0.0), (1.0, 1.0))
     with pytest.raises(CogmapError, match=complaint):
-        check_tasks(PointMaze(TWO_PARTS), [fine, Task("task7", start, goal)])
+        check_tasks(PointMaze(TWO_PARTS).map, [fine, Task("task7", start, goal)])

@@ -10,8 +10,8 @@ import torch
 from cogmap import runs
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import Maze
+from cogmap.envs.wandering import collect_walk
 from cogmap.errors import CogmapError
-from cogmap.explore.collect import collect_walk
 from cogmap.temporal.losses import AGREEMENT_WEIGHT
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, load_temporal, train_temporal

@@ -59,8 +59,8 @@ def plan(client, **asked):
 
 
 def test_the_map_is_the_agents_maze(chart, agent):
-    assert chart["rows"] == agent.maze.text.splitlines()
-    assert np.array_equal(chart["points"], agent.maze.lattice.points)
+    assert chart["rows"] == agent.world.maze.text.splitlines()
+    assert np.array_equal(chart["points"], agent.world.maze.lattice.points)
     assert chart["taus"] == [2**k for k in range(14)]
 
 
@@ -72,7 +72,7 @@ def test_a_field_is_the_models_score_at_every_lattice_point(client, chart, agent
 
 
 def test_an_exact_field_is_the_walks_own_score(client, chart, agent):
-    lattice = agent.maze.lattice
+    lattice = agent.world.maze.lattice
     goal = 17
     x, y = lattice.points[goal]
     asked = {"x": x, "y": y, "tau": 64, "score": "exact"}

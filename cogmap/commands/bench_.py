@@ -15,7 +15,9 @@ from cogmap.cli import Bench, command_of
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
 from cogmap.envs.maze import Maze
-from cogmap.explore.collect import collect_walk
+from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.wandering import collect_walk
+from cogmap.envs.world import map_of
 from cogmap.report import decisions, speed
 from cogmap.report.speed import Row, Training
 from cogmap.report.tables import as_text
@@ -67,14 +69,16 @@ def subject(settings: Bench) -> tuple[Agent | None, Maze, str]:
     if settings.run is not None:
         agent = Agent.load(settings.run, device=settings.device)
         agent.check_positions("cogmap bench")
-        world = agent.world(None if settings.maze is None else Maze.load(settings.maze))
+        world = agent.world
+        if settings.maze is not None:
+            world = PointMaze(Maze.load(settings.maze))
         agent.planner(world=world)  # a run that cannot plan here is refused now
-        return agent, world.maze, str(settings.run)
+        return agent, map_of(world, "cogmap bench").maze, str(settings.run)
     maze = Maze.load(settings.maze or DEFAULT_MAZE)
     shipped = Path("models") / f"pointmaze-{maze.name}"
     if (shipped / "config.json").exists():
         agent = Agent.load(shipped, device=settings.device)
-        if agent.maze is not None and agent.maze.text == maze.text:
+        if map_of(agent.world, "cogmap bench").maze.text == maze.text:
             return agent, maze, str(shipped)
     return None, maze, "the model just timed and untrained local dynamics"
 
@@ -93,7 +97,7 @@ def measure(
     yield from training_rows(ours, theirs, recipe, chip)
     yield memory_row("training", ours.memory, theirs.memory, device)
     if agent is None:
-        agent = Agent(temporal, untrained_dynamics(data).to(device), maze)
+        agent = Agent(temporal, untrained_dynamics(data).to(device), PointMaze(maze))
     yield from decision_rows(agent, maze, device, effort)
     if device.type == "cuda":
         yield Row("memory of the process", speed.process_memory() / MIB, "MiB")
@@ -118,7 +122,7 @@ def training_rows(
 
 def decision_rows(agent: Agent, maze: Maze, device: torch.device, effort: Effort) -> Iterator[Row]:
     """Decisions by our planners and by the literal pseudo-code, and what memory they take."""
-    world = agent.world(maze, physics="kinematic")
+    world = PointMaze(maze, physics="kinematic")
     tau_max = min(effort.tau_max, agent.temporal.config.tau_max)
     cases = decisions.Cases.draw(maze, count=effort.episodes)
     seconds = effort.seconds

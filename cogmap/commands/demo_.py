@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import time
 
-from cogmap import runs
-from cogmap.agent import Agent
-from cogmap.cli import Demo, Train
-from cogmap.commands.evaluate_ import EpisodeBar, append_results
-from cogmap.commands.train_ import train_run
-from cogmap.evaluation.evaluate import ceiling, choose_tasks, evaluate, floor
+from cogmap import pipeline, runs
+from cogmap.cli import Demo
+from cogmap.commands.evaluate_ import append_results
+from cogmap.commands.worlds import EpisodeBar, bars
+from cogmap.envs.maze import Maze
+from cogmap.envs.pointmaze import PointMaze
+from cogmap.evaluation.evaluate import evaluate, with_references
 from cogmap.report.routes import save_routes
 from cogmap.report.tables import as_text, result_rows
+from cogmap.settings import RunSettings
+from cogmap.temporal.settings import TemporalTraining
 
 
 def run(settings: Demo) -> None:
     began = time.perf_counter()
-    train = Train(
-        maze=settings.maze,
-        out=settings.out,
-        steps=settings.steps,
-        seed=settings.seed,
-        device=settings.device,
-    )
+    world = PointMaze(Maze.load(settings.maze))
     if (settings.out / "config.json").exists():
-        train = Train(resume=settings.out)
-    train_run(train)
-
-    agent = Agent.load(settings.out, device=settings.device)
-    world = agent.world()
-    tasks = choose_tasks(world, None, seed=settings.seed)
-    result = evaluate(agent, world=world, tasks=tasks.name, seed=settings.seed, report=EpisodeBar())
-    results = [floor(world, tasks), result, ceiling(world, tasks)]
+        agent = pipeline.resume(settings.out, bars=bars)
+    else:
+        wanted = RunSettings(
+            temporal=TemporalTraining(steps=settings.steps),
+            seed=settings.seed,
+            device=settings.device,
+        )
+        agent = pipeline.train(world, wanted, settings.out, bars=bars)
+    result = evaluate(agent, world=world, seed=settings.seed, report=EpisodeBar())
+    results = with_references(world, result)
     print(as_text(result_rows(results)))
     append_results(settings.out / "results.jsonl", results, command="cogmap demo")
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tqdm import tqdm
-
 from cogmap import devices, runs
 from cogmap.agent import Agent
-from cogmap.cli import Choice, Evaluate, command_of
-from cogmap.envs.maze import Maze
-from cogmap.envs.pointmaze import PointMaze
-from cogmap.errors import CogmapError
-from cogmap.evaluation.evaluate import Evaluation, ceiling, choose_tasks, evaluate, floor
+from cogmap.cli import Evaluate, command_of
+from cogmap.commands.worlds import EpisodeBar, planning_for, read_radii, world_for
+from cogmap.evaluation.evaluate import Evaluation, evaluate, with_references
 from cogmap.report.tables import as_text, result_rows
 
 
@@ -25,7 +21,7 @@ def run(settings: Evaluate) -> None:
     result = evaluate(
         agent,
         tasks=settings.tasks,
-        planner=settings.planner,
+        planner=planning_for(agent, settings),
         world=world,
         episodes=settings.episodes,
         budget=settings.budget,
@@ -36,16 +32,7 @@ def run(settings: Evaluate) -> None:
         every_horizon=settings.every_horizon,
         report=EpisodeBar(),
     )
-    results = [result]
-    if settings.references:
-        tasks = choose_tasks(
-            world,
-            settings.tasks,
-            episodes=settings.episodes,
-            budget=settings.budget,
-            seed=settings.seed,
-        )
-        results = [floor(world, tasks), result, ceiling(world, tasks)]
+    results = with_references(world, result) if settings.references else [result]
     print(as_text(result_rows(results)))
     if settings.json is not None:
         rows = {"model": str(settings.run), **result.summary(), "rows": result.rows()}
@@ -58,37 +45,8 @@ def run(settings: Evaluate) -> None:
         )
 
 
-def world_for(agent: Agent, settings: Choice) -> PointMaze:
-    maze = None if settings.maze is None else Maze.load(settings.maze)
-    return agent.world(maze, physics=settings.physics, pictures=settings.pictures)
-
-
-def read_radii(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise CogmapError(f"radii {text!r}; give whole numbers as 1,2,3,4,6.") from None
-
-
-class EpisodeBar:
-    """A progress bar of finished episodes, drawn once there is something to show."""
-
-    def __init__(self) -> None:
-        self._bar: tqdm | None = None
-
-    def __call__(self, finished: int, episodes: int) -> None:
-        if self._bar is None:
-            self._bar = tqdm(desc="planning", unit="episode", total=episodes)
-        if finished > self._bar.n:
-            self._bar.update(finished - self._bar.n)
-        if finished == episodes:
-            self._bar.close()
-
-
 def append_results(path: Path, results: list[Evaluation], *, command: str) -> None:
     """One line a result, with the command that repeats it and the hardware it ran on."""
-    about = {"hardware": devices.hardware(), "command": command}
+    about = {"commit": runs.commit(), "hardware": devices.hardware(), "command": command}
     for result in results:
         runs.append_line(path, {**result.summary(), **about})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cogmap.agent import Agent
 from cogmap.cli import Figures
+from cogmap.envs.world import map_of
 from cogmap.errors import CogmapError
 from cogmap.report import canvas
 from cogmap.report.figures.projections import check_installed
@@ -50,7 +52,8 @@ def prepare(settings: Figures, wanted: list[str]) -> dict[str, Callable[[], Figu
     if settings.run is not None:
         agent = Agent.load(settings.run, device=settings.device)
         agent.check_positions("cogmap figures")
-        material = Material(agent, agent.world(physics=settings.physics))
+        plane = map_of(agent.world, "cogmap figures")
+        material = Material(agent, replace(plane.positions(), physics=settings.physics))
     return {
         name: partial(OF_A_RUN[name], material)
         if material is not None and name in OF_A_RUN

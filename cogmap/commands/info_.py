@@ -12,6 +12,7 @@ import torch
 import cogmap
 from cogmap.agent import Agent
 from cogmap.cli import Info
+from cogmap.config import RunConfig
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
 
@@ -55,9 +56,9 @@ def dataset(folder: Path) -> dict[str, str]:
 
 
 def model(folder: Path) -> dict[str, str]:
-    agent = Agent.load(folder, device="cpu")
+    agent, config = Agent.load(folder, device="cpu"), RunConfig.read(folder / "config.json")
     temporal, dynamics = agent.temporal, agent.dynamics
-    lines = {"model": str(folder), "maze": "none" if agent.maze is None else agent.maze.name}
+    lines = {"model": str(folder), "world": "none" if agent.world is None else agent.world.name}
     if temporal.config.sees:
         height, width, _ = temporal.config.observation_shape
         lines["sees"] = f"pictures of {height} x {width}, as {temporal.config.keypoints} keypoints"
@@ -69,6 +70,8 @@ def model(folder: Path) -> dict[str, str]:
         f"{sum(p.numel() for p in dynamics.parameters()):,} weights, "
         f"{dynamics.config.hold} simulator steps an action"
     )
-    if agent.maze is not None:
-        lines["map"] = agent.maze.text.replace("\n", "\n" + " " * 13)
+    lines |= {"method": config.method, "settings": config.fingerprint}
+    lines |= {name: value for name, value in config.made.items() if value}
+    if agent.world is not None and agent.world.map is not None:
+        lines["map"] = agent.world.map.maze.text.replace("\n", "\n" + " " * 13)
     return lines

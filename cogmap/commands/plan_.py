@@ -8,10 +8,11 @@ import numpy as np
 
 from cogmap.agent import Agent
 from cogmap.cli import Plan
-from cogmap.commands.evaluate_ import read_radii, world_for
+from cogmap.commands.worlds import planning_for, read_radii, world_for
+from cogmap.envs.world import map_of
 from cogmap.errors import CogmapError
-from cogmap.evaluation.rollout import Episode, PlannerPolicy, run_episodes
-from cogmap.evaluation.tasks import Task
+from cogmap.evaluation.evaluate import plan
+from cogmap.evaluation.rollout import Episode
 from cogmap.report.routes import save_routes
 from cogmap.report.tables import as_text
 from cogmap.runs import check_writable
@@ -19,24 +20,24 @@ from cogmap.runs import check_writable
 
 def run(settings: Plan) -> None:
     start, goal = read_point("start", settings.start), read_point("goal", settings.goal)
-    if settings.budget < 1:
-        raise CogmapError(f"budget={settings.budget}; give at least 1 simulator step.")
     if settings.figure is not None:
         check_writable(settings.figure)
     agent = Agent.load(settings.run, device=settings.device)
     world = world_for(agent, settings)
-    world.check_task(np.array(start), np.array(goal))
-    planner = agent.planner(
-        settings.planner,
+    plane = map_of(world, "cogmap plan")
+    plane.check_task(np.array(start), np.array(goal))
+    planning = planning_for(agent, settings)
+    episode = plan(
+        agent,
+        start,
+        goal,
+        budget=settings.budget,
+        planner=planning,
         world=world,
         tau_max=settings.tau_max,
         radii=read_radii(settings.radii),
         score=settings.score,
         every_horizon=settings.every_horizon,
-    )
-    task = Task("plan", start, goal)
-    [episode] = run_episodes(
-        world, [task], PlannerPolicy(planner, world.observe), budget=settings.budget
     )
     print(as_text(decision_rows(episode)))
     outcome = "reached the goal" if episode.success else "did not reach the goal"
@@ -45,9 +46,9 @@ def run(settings: Plan) -> None:
         f"shortest {episode.shortest:.1f}, SPL {episode.efficiency:.2f}"
     )
     if settings.figure is not None:
-        title = f"{settings.planner}: {episode.length:.0f} units, shortest {episode.shortest:.0f}"
-        tau_max = int(planner.rule.horizons.taus[-1])
-        save_routes(world.maze, [(title, [episode])], settings.figure, tau_max=tau_max)
+        title = f"{planning.planner}: {episode.length:.0f} units, shortest {episode.shortest:.0f}"
+        tau_max = settings.tau_max or agent.temporal.config.tau_max
+        save_routes(plane.maze, [(title, [episode])], settings.figure, tau_max=tau_max)
         print(f"drawn -> {settings.figure}")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cogmap import runs
 from cogmap.cli import Report
-from cogmap.commands.evaluate_ import EpisodeBar
+from cogmap.commands.worlds import EpisodeBar
+from cogmap.envs.tasks import pairs_file
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import evaluate
-from cogmap.evaluation.tasks import pairs_file
 from cogmap.report.tables import as_text, result_rows
 
 OFFICIAL_EPISODES = 4  # of each of OGBench's five tasks
@@ -23,7 +23,7 @@ def run(settings: Report) -> None:
     chart.agent.check_positions("cogmap report")
     runs.check_writable(settings.html)  # before minutes are spent, not after
     official = settings.tasks == "official" or (
-        settings.tasks is None and pairs_file(chart.world.maze) is not None
+        settings.tasks is None and pairs_file(chart.plane.maze) is not None
     )
     episodes = settings.episodes
     if episodes is None and official:
@@ -38,7 +38,7 @@ def run(settings: Report) -> None:
         seed=settings.seed,
         report=EpisodeBar(),
     )
-    text = page(chart, result, planner=settings.planner)
+    text = page(chart, result, planner=settings.planner or chart.agent.planning.planner)
     runs.replace_file(settings.html, lambda temporary: temporary.write_text(text, encoding="utf-8"))
     print(as_text(result_rows([result])))
     print(f"{len(text) / 1e6:.1f} MB -> {settings.html}")

@@ -6,6 +6,8 @@ import dataclasses
 
 from tqdm import tqdm
 
+from cogmap import devices
+from cogmap.choices import Device
 from cogmap.cli import Reproduce, command_of
 from cogmap.errors import CogmapError
 from cogmap.report.studies import PAGES
@@ -14,12 +16,14 @@ from cogmap.reproduce.page import replace_section
 from cogmap.reproduce.studies import STUDIES, Scale
 from cogmap.runs import check_writable
 
-ELSEWHERE = ("workers", "engine", "device", "runs", "results", "page")  # the same rows with any
+ELSEWHERE = ("workers", "engine", "runs", "results", "page")  # the same rows with any of them
 
 
 def run(settings: Reproduce) -> None:
     if settings.seeds < 1:
         raise CogmapError(f"seeds={settings.seeds}; give at least 1.")
+    # The device goes into the recorded command: the same seed gives other weights on another one.
+    settings = dataclasses.replace(settings, device=name_of(settings.device))
     scale = Scale(seeds=settings.seeds, device=settings.device, runs=settings.runs.absolute())
     results, page = settings.results, settings.page
     if settings.quick:
@@ -30,9 +34,12 @@ def run(settings: Reproduce) -> None:
     for file in (path, page):
         check_writable(file)
     tasks = STUDIES[settings.name](scale)
-    missing = outstanding(tasks, read_cells(path))
+    cells = read_cells(path)
+    missing = outstanding(tasks, cells)
     known = sum(task.measures for task in tasks) - sum(task.measures for task in missing)
     print(f"{settings.name}: {len(tasks)} measurements, {known} of them in {path}")
+    if stale := [task.name for task in missing if task.name in cells]:
+        print(f"{len(stale)} were made with other settings and are measured anew: {stale[0]}, ...")
     with tqdm(total=len(missing), unit="task", disable=not missing) as bar:
 
         def report(name: str, done: int, of: int) -> None:
@@ -51,3 +58,9 @@ def run(settings: Reproduce) -> None:
     section = PAGES[settings.name](rows, page.parent)
     replace_section(page, settings.name, section)
     print(f"{len(rows)} rows -> {path}; rendered -> {page}")
+
+
+def name_of(device: Device) -> Device:
+    """What `auto` stands for here."""
+    kinds: dict[str, Device] = {"cpu": "cpu", "cuda": "cuda", "mps": "mps"}
+    return kinds[devices.pick(device).type]

@@ -112,3 +112,8 @@ def grid_points(maze: Maze, spacing: float = GRID) -> np.ndarray:
     xs, ys = (np.arange(low[k], high[k] + spacing / 2, spacing) for k in (0, 1))
     grid = np.stack(np.meshgrid(xs, ys, indexing="xy"), axis=-1).reshape(-1, 2)
     return grid[maze.clearance(grid) >= NEAREST_WALL]
+
+
+def check_camera(maze: Maze) -> None:
+    """Raises in one line where no picture can be taken here."""
+    Camera(maze)

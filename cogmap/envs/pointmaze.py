@@ -1,119 +1,261 @@
-"""PointMaze as a world to plan in: candidates, success and shortest paths (Sec. 4.1)."""
+"""OGBench's PointMaze, and any maze drawn in a text file, as a world (Sec. 4.1)."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from cogmap.data.trajectories import Trajectories
 from cogmap.envs.album import Album
 from cogmap.envs.camera import SIZE, Camera
-from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS, Maze
+from cogmap.envs.maze import GOAL_RADIUS, Maze
+from cogmap.envs.maze_map import MazeMap
 from cogmap.envs.physics import STEP_LENGTH, KinematicPhysics, MujocoPhysics, Physics
+from cogmap.envs.tasks import choose_tasks
+from cogmap.envs.wandering import collect_actions, collect_walk
+from cogmap.envs.world import Moved, Task, TaskSet
 from cogmap.errors import CogmapError
+from cogmap.explore.settings import Exploration
+from cogmap.explore.walks import coverage_mask, split_steps
 from cogmap.planning.candidates import Candidates, directions
-from cogmap.theory.geodesic import VisibilityGraph
+from cogmap.planning.planner import GoalRegion
+from cogmap.planning.settings import Planning
+from cogmap.progress import Bars, Progress
 
-Observation = Literal["state", "image"]
-SHAPES: dict[tuple[int, ...], Observation] = {(2,): "state", (SIZE, SIZE, 3): "image"}
 UNIT = 1.0  # one lattice move
 STEPS_PER_UNIT = round(UNIT / STEP_LENGTH)  # five simulator steps
+STEPS_PER_EPISODE = 1000  # of random actions: long enough to wander, many enough to cover
 
 
+@dataclass(frozen=True, eq=False)
 class PointMaze:
-    """One maze with its physics."""
+    """One maze, what moves the agent in it, and what the agent sees."""
 
-    def __init__(
-        self,
-        maze: Maze,
-        *,
-        physics: Literal["mujoco", "kinematic"] = "mujoco",
-        observation: Observation = "state",
-        album: Album | None = None,
-    ) -> None:
-        """With an album pictures are looked up, the nearest place's, instead of taken."""
-        self.maze = maze
-        self.physics_name = physics
-        self.observation = observation
-        self._album = album
+    KIND = "pointmaze"
 
-    def physics(self) -> Physics:
-        """A fresh simulator."""
-        if self.physics_name == "kinematic":
+    maze: Maze
+    physics: Literal["mujoco", "kinematic"] = "mujoco"
+    observation: Literal["state", "image"] = "state"
+    pictures: Literal["camera", "grid"] = "camera"  # taken where it stands, or the nearest known
+
+    @property
+    def name(self) -> str:
+        return f"{self.KIND}-{self.maze.name}"
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        return (2,) if self.observation == "state" else (SIZE, SIZE, 3)
+
+    @property
+    def action_size(self) -> int:
+        return 2
+
+    @property
+    def hold(self) -> int:
+        return STEPS_PER_UNIT
+
+    @cached_property
+    def map(self) -> MazeMap:
+        known = self.observation == "image" and Album.packaged(self.maze) is not None
+        quick = dataclasses.replace(self, pictures="grid") if known else self
+        return MazeMap(
+            self.maze, quick.observe, lambda: dataclasses.replace(self, observation="state")
+        )
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": self.KIND,
+            "maze": {"name": self.maze.name, "rows": self.maze.text.splitlines()},
+            "physics": self.physics,
+            "observation": self.observation,
+            "pictures": self.pictures,
+        }
+
+    def conditions(self) -> dict[str, Any]:
+        seen = {"physics": self.physics, "observation": self.observation}
+        return seen | ({"pictures": self.pictures} if self.observation == "image" else {})
+
+    @classmethod
+    def restored(cls, description: dict[str, Any]) -> PointMaze:
+        drawn = description["maze"]
+        return cls(
+            Maze.from_text("\n".join(drawn["rows"]), name=drawn["name"]),
+            physics=description["physics"],
+            observation=description["observation"],
+            pictures=description.get("pictures", "camera"),
+        )
+
+    def simulator(self) -> Physics:
+        """A fresh one."""
+        if self.physics == "kinematic":
             return KinematicPhysics(self.maze)
         return MujocoPhysics(self.maze)
 
     @cached_property
-    def camera(self) -> Camera:
+    def _camera(self) -> Camera:
         return Camera(self.maze)
+
+    @cached_property
+    def _grid(self) -> Album:
+        album = Album.packaged(self.maze)
+        if album is None:
+            raise CogmapError(f"the package has no pictures of {self.maze.name}; use the camera.")
+        return album
 
     def observe(self, positions: np.ndarray) -> np.ndarray:
         """What is seen at each position. (E, 2) -> (E, 2), or pictures (E, 64, 64, 3)"""
         if self.observation == "state":
             return positions
-        if self._album is not None:
-            return self._album.seen(positions)
-        return self.camera.pictures(positions)
+        if self.pictures == "grid":
+            return self._grid.seen(positions)
+        return self._camera.pictures(positions)
 
-    def candidates(self, *, hold: int, radii: tuple[int, ...]) -> Candidates:
-        """Sixteen directions, for a local dynamics whose actions last `hold` simulator steps."""
+    def check(self, settings: Exploration, *, tau_max: int) -> None:
+        split_steps(settings.walk_steps, 1)
+        split_steps(settings.action_steps, 1)
+        if tau_max > settings.walk_steps:
+            raise CogmapError(
+                f"tau_max={tau_max} exceeds the walk ({settings.walk_steps} steps); "
+                "raise --walk-steps or lower --tau-max."
+            )
+        coverage_mask(self.maze.lattice.successors, settings.coverage, np.random.default_rng(0))
+        self.simulator()
+        if self.observation == "image" and Album.packaged(self.maze) is None:
+            _ = self._camera  # a missing GL library is said now, not after minutes of wandering
+
+    def explore(
+        self,
+        settings: Exploration,
+        folder: Path,
+        *,
+        seed: int,
+        bars: Bars,
+        pairs: Trajectories | None = None,
+        transitions: Trajectories | None = None,
+    ) -> tuple[Trajectories, Trajectories]:
+        """Transitions that are given may be positions where the world shows pictures."""
+        walk = pairs
+        if walk is None:
+            walk = self._walked(settings, folder / "walk", seed=seed)
+        if transitions is None:
+            transitions = self._acted(settings, folder / "actions", seed=seed, bars=bars)
+        if self.observation == "image":
+            album = Album.of(self.maze, folder / "album", progress=bars("pictures", "picture"))
+            walk = album.walked(walk, seed=seed) if pairs is None else walk
+            if transitions.observation_shape == (2,):
+                transitions = album.acted(transitions)
+        return walk, transitions
+
+    def _walked(self, settings: Exploration, folder: Path, *, seed: int) -> Trajectories:
+        if not (folder / "meta.json").exists():
+            steps, coverage = settings.walk_steps, settings.coverage
+            collect_walk(self.maze, steps=steps, seed=seed, coverage=coverage).save(folder)
+        return Trajectories.load(folder)
+
+    def _acted(self, settings: Exploration, folder: Path, *, seed: int, bars: Bars) -> Trajectories:
+        if not (folder / "meta.json").exists():
+            data = self.random_transitions(
+                settings.action_steps,
+                seed=seed,
+                coverage=settings.coverage,
+                progress=bars("random actions", "row"),
+            )
+            data.save(folder)
+        return Trajectories.load(folder)
+
+    def random_transitions(
+        self, steps: int, *, seed: int, coverage: float = 1.0, progress: Progress = iter
+    ) -> Trajectories:
+        """Random actions, each held for one unit, in episodes from random starts; positions."""
+        return collect_actions(
+            self.maze,
+            self.simulator(),
+            steps=steps,
+            seed=seed,
+            episodes=max(1, steps // STEPS_PER_EPISODE),
+            hold=STEPS_PER_UNIT,
+            coverage=coverage,
+            progress=progress,
+        )
+
+    def random_actions(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        return rng.uniform(-1.0, 1.0, size=(count, self.action_size))
+
+    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Candidates:
         if STEPS_PER_UNIT % hold:
             raise CogmapError(
                 f"this dynamics holds actions for {hold} simulator steps; "
                 f"planning needs a divisor of {STEPS_PER_UNIT}."
             )
-        return Candidates(directions(16), radii, STEPS_PER_UNIT // hold)
+        return Candidates(directions(settings.directions), radii, STEPS_PER_UNIT // hold)
 
-    @staticmethod
-    def arrived(observations: Tensor, goals: Tensor) -> Tensor:
-        """Success: within one unit of the goal. (E, K, 2), (E, 2) -> (E, K)"""
-        return torch.linalg.vector_norm(observations - goals[:, None], dim=-1) <= GOAL_RADIUS
+    def goal_region(self) -> GoalRegion | None:
+        """Of positions: a disc, and its share of the lattice's area."""
+        if self.observation == "image":
+            return None
 
-    def goal_share(self) -> float:
-        """p0 of a goal region under uniform exploration: a disc's share of the lattice's area."""
-        return min(1.0, np.pi * GOAL_RADIUS**2 / len(self.maze.lattice))
+        def arrived(observations: Tensor, goals: Tensor) -> Tensor:
+            return torch.linalg.vector_norm(observations - goals[:, None], dim=-1) <= GOAL_RADIUS
 
-    @cached_property
-    def paths(self) -> VisibilityGraph:
-        return VisibilityGraph(self.maze.walls, cell=CELL, clearance=self.maze.clearance)
+        return GoalRegion(arrived, min(1.0, np.pi * GOAL_RADIUS**2 / len(self.maze.lattice)))
 
-    def shortest(self, start: np.ndarray, goal: np.ndarray) -> float:
-        """l of Eq. 11: the shortest path to the goal region, whose edge is one unit out."""
-        return max(0.0, self.paths.distance(start, goal) - GOAL_RADIUS)
+    def tasks(
+        self,
+        name: str | None,
+        *,
+        episodes: int | None = None,
+        budget: int | None = None,
+        seed: int = 0,
+    ) -> TaskSet:
+        return choose_tasks(self.map, name, episodes=episodes, budget=budget, seed=seed)
 
-    def check_bounds(self, name: str, xy: np.ndarray | tuple[float, float]) -> None:
-        """Raises for what is no place on the map."""
-        xy = np.asarray(xy, dtype=np.float64)
-        if xy.shape != (2,) or not np.isfinite(xy).all():
-            raise CogmapError(f"{name} {xy.tolist()} is not a pair of numbers x,y.")
-        low, high = self.maze.bounds
-        if (xy < low).any() or (xy > high).any():
-            raise CogmapError(
-                f"{name} ({xy[0]:g}, {xy[1]:g}) lies outside the maze, which spans "
-                f"x {low[0]:g} to {high[0]:g}, y {low[1]:g} to {high[1]:g}."
-            )
+    def begin(self, tasks: Sequence[Task]) -> MazeRun:
+        return MazeRun(self, tasks)
 
-    def check_place(self, name: str, xy: np.ndarray) -> None:
-        """Raises unless the agent can stand there."""
-        self.check_bounds(name, xy)
-        xy = np.asarray(xy, dtype=np.float64)
-        place = f"{name} ({xy[0]:g}, {xy[1]:g})"
-        if self.maze.clearance(xy[None])[0] < AGENT_RADIUS - 0.05:
-            near = self.maze.lattice.points[self.maze.lattice.nearest(xy[None])[0]]
-            raise CogmapError(
-                f"{place} touches or lies inside a wall; the nearest free point is "
-                f"({near[0]:g}, {near[1]:g})."
-            )
 
-    def check_task(self, start: np.ndarray, goal: np.ndarray) -> None:
-        """Raises unless the agent can stand at both ends and get from one to the other."""
-        self.check_place("start", start)
-        self.check_place("goal", goal)
-        if not np.isfinite(self.paths.distance(start, goal)):
-            raise CogmapError(
-                f"the goal ({goal[0]:g}, {goal[1]:g}) cannot be reached from "
-                f"({start[0]:g}, {start[1]:g}): walls separate them."
-            )
+class MazeRun:
+    """Episodes in one maze, moved by one simulator."""
+
+    def __init__(self, world: PointMaze, tasks: Sequence[Task]) -> None:
+        self._world, self._tasks = world, tasks
+        self.places = np.array([task.start for task in tasks], dtype=np.float64)  # (E, 2)
+        self._targets = np.array([task.goal for task in tasks], dtype=np.float64)
+        self.goals = world.observe(self._targets)
+        self._physics = world.simulator()
+        self._physics.reset(self.places)
+        self.succeeded = np.linalg.norm(self.places - self._targets, axis=1) <= GOAL_RADIUS
+
+    def observe(self, which: np.ndarray) -> np.ndarray:
+        return self._world.observe(self.places[which])
+
+    def act(self, which: np.ndarray, actions: np.ndarray, steps: int) -> Moved:
+        every = np.zeros_like(self.places)
+        every[which] = actions
+        active = np.zeros(len(every), dtype=bool)
+        active[which] = True
+        path = self._physics.hold(every, steps, active)[which]  # (n, steps, 2)
+        inside = np.linalg.norm(path - self._targets[which, None], axis=2) <= GOAL_RADIUS
+        reached = inside.any(axis=1)
+        taken = np.where(reached, inside.argmax(axis=1) + 1, steps)  # success ends the episode
+        way = np.concatenate([self.places[which, None], path], axis=1)  # (n, steps + 1, 2)
+        strides = np.linalg.norm(np.diff(way, axis=1), axis=2)  # (n, steps)
+        length = np.array([part[:end].sum() for part, end in zip(strides, taken, strict=True)])
+        self.succeeded[which] = reached
+        self.places[which] = way[np.arange(len(which)), taken]
+        return Moved(taken, length)
+
+    def shortest(self) -> np.ndarray:
+        return np.array(
+            [
+                self._world.map.shortest(np.array(task.start), np.array(task.goal))
+                for task in self._tasks
+            ]
+        )

@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from cogmap.agent import Agent
-from cogmap.envs.pointmaze import PointMaze
-from cogmap.errors import CogmapError, check_seed
-from cogmap.evaluation import tasks as sets
+from cogmap.envs.world import Task, TaskSet, World, map_of
+from cogmap.errors import CogmapError
 from cogmap.evaluation.metrics import success_rate, wilson_interval
 from cogmap.evaluation.rollout import (
     Episode,
@@ -24,8 +22,8 @@ from cogmap.evaluation.rollout import (
     Report,
     run_episodes,
 )
-from cogmap.evaluation.tasks import Task
 from cogmap.planning.objective import Rule
+from cogmap.planning.settings import Planning
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Evaluation:
     """Episodes of one policy on one set of tasks."""
 
     policy: str
-    maze: str
+    world: str
     tasks: str
     seed: int
     budget: int  # simulator steps of each episode
@@ -46,8 +44,10 @@ class Evaluation:
         return success_rate([episode.success for episode in self.episodes])
 
     @property
-    def spl(self) -> float:
-        return float(np.mean([episode.efficiency for episode in self.episodes]))
+    def spl(self) -> float | None:
+        """None where the world knows no shortest ways."""
+        terms = [e.efficiency for e in self.episodes if e.efficiency is not None]
+        return float(np.mean(terms)) if len(terms) == len(self.episodes) else None
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -59,13 +59,13 @@ class Evaluation:
         low, high = self.interval
         return {
             "planner": self.policy,
-            "maze": self.maze,
+            "world": self.world,
             "tasks": self.tasks,
             "episodes": len(self.episodes),
             "sr": round(self.sr, 4),
             "sr_low": round(low, 4),
             "sr_high": round(high, 4),
-            "spl": round(self.spl, 4),
+            "spl": _rounded(self.spl),
             "seed": self.seed,
             "budget": self.budget,
             **self.settings,
@@ -82,58 +82,19 @@ class Evaluation:
                 "success": episode.success,
                 "steps": episode.steps,
                 "length": round(episode.length, 4),
-                "shortest": round(episode.shortest, 4),
-                "spl": round(episode.efficiency, 4),
+                "shortest": _rounded(episode.shortest),
+                "spl": _rounded(episode.efficiency),
             }
             for episode in self.episodes
         ]
 
 
-@dataclass(frozen=True)
-class TaskSet:
-    """Tasks ready to run in one world."""
-
-    name: str
-    tasks: list[Task]
-    budget: int
-    seed: int
-
-
-def choose_tasks(
-    world: PointMaze,
-    name: str | None,
-    *,
-    episodes: int | None = None,
-    budget: int | None = None,
-    seed: int = 0,
-) -> TaskSet:
-    """official, random, or a pairs file; by default official where OGBench has tasks.
-
-    `episodes` counts episodes of each task. Official ones differ by OGBench's noise; a pair runs
-    once as written, and again from starts nearby if more are asked for.
-    """
-    check_seed(seed)
-    if episodes is not None and episodes < 1:
-        raise CogmapError(f"episodes={episodes}; give at least 1.")
-    if budget is not None and budget < 1:
-        raise CogmapError(f"budget={budget}; give at least 1 simulator step.")
-    name = name or ("official" if sets.pairs_file(world.maze) else "random")
-    if name == "official":
-        chosen = sets.official_tasks(
-            world.maze, episodes=episodes or sets.OFFICIAL_EPISODES, seed=seed
-        )
-        budget = budget or sets.OFFICIAL_BUDGET
-    else:
-        pairs = sets.random_tasks(world.maze) if name == "random" else sets.read_pairs(Path(name))
-        sets.check_tasks(world, pairs)
-        chosen = sets.repeated(world.maze, pairs, episodes=episodes or 1, seed=seed)
-        budget = budget or sets.RANDOM_BUDGET
-    sets.check_tasks(world, chosen)
-    return TaskSet(Path(name).name, chosen, budget, seed)
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
 
 
 def run(
-    world: PointMaze,
+    world: World,
     tasks: TaskSet,
     policy: Policy,
     *,
@@ -144,10 +105,16 @@ def run(
     """One policy on one task set."""
     began = time.perf_counter()
     episodes = run_episodes(world, tasks.tasks, policy, budget=tasks.budget, report=report)
-    settings = {"physics": world.physics_name} | (settings or {})
     seconds = time.perf_counter() - began
     return Evaluation(
-        name, world.maze.name, tasks.name, tasks.seed, tasks.budget, settings, episodes, seconds
+        name,
+        world.name,
+        tasks.name,
+        tasks.seed,
+        tasks.budget,
+        world.conditions() | (settings or {}),
+        episodes,
+        seconds,
     )
 
 
@@ -155,8 +122,8 @@ def evaluate(
     agent: Agent,
     *,
     tasks: str | None = None,
-    planner: str | Rule = "log",
-    world: PointMaze | None = None,
+    planner: str | Planning | Rule | None = None,
+    world: World | None = None,
     episodes: int | None = None,
     budget: int | None = None,
     seed: int = 0,
@@ -166,33 +133,78 @@ def evaluate(
     every_horizon: bool = False,
     report: Report | None = None,
 ) -> Evaluation:
-    """Plans every task in the simulator. See Agent.planner and choose_tasks for the settings."""
-    world = world or agent.world()
-    task_set = choose_tasks(world, tasks, episodes=episodes, budget=budget, seed=seed)
-    chosen = agent.planner(
-        planner, world=world, tau_max=tau_max, radii=radii, score=score, every_horizon=every_horizon
+    """Plans every task in the simulator. See Agent.planner and World.tasks for the settings."""
+    world = agent.acting_in(world)
+    task_set = world.tasks(tasks, episodes=episodes, budget=budget, seed=seed)
+    deciding = agent.planner(
+        planner,
+        world=world,
+        tau_max=tau_max,
+        radii=radii,
+        score=score,
+        every_horizon=every_horizon,
     )
+    rule = deciding.rule
     settings = {
-        "tau_max": int(chosen.rule.horizons.taus[-1]),
-        "horizons": len(chosen.rule.horizons.taus),
-        "radii": list(chosen.rule.radii),
+        "tau_max": int(rule.horizons.taus[-1]),
+        "horizons": len(rule.horizons.taus),
+        "candidates": len(deciding.candidates.actions),
+        "radii": list(rule.radii),
+        "floor": rule.floor,
+        "memory": rule.memory,
         "score": score,
     }
     return run(
         world,
         task_set,
-        PlannerPolicy(chosen, world.observe),
-        name=chosen.rule.name,
+        PlannerPolicy(deciding, hold=world.hold),
+        name=rule.name,
         settings=settings,
         report=report,
     )
 
 
-def floor(world: PointMaze, tasks: TaskSet) -> Evaluation:
-    """The random policy."""
-    return run(world, tasks, RandomPolicy(tasks.seed), name="random policy (floor)")
+def plan(
+    agent: Agent,
+    start: Sequence[float],
+    goal: Sequence[float],
+    *,
+    budget: int = 1000,
+    planner: str | Planning | Rule | None = None,
+    world: World | None = None,
+    **settings: Any,
+) -> Episode:
+    """One episode: from a start to a goal as the world's tasks give them (positions in a maze).
+
+    `settings` are those of Agent.planner.
+    """
+    if budget < 1:
+        raise CogmapError(f"budget={budget}; give at least 1 simulator step.")
+    world = agent.acting_in(world)
+    deciding = agent.planner(planner, world=world, **settings)
+    task = Task("plan", tuple(map(float, start)), tuple(map(float, goal)))
+    policy = PlannerPolicy(deciding, hold=world.hold)
+    [episode] = run_episodes(world, [task], policy, budget=budget)
+    return episode
 
 
-def ceiling(world: PointMaze, tasks: TaskSet) -> Evaluation:
-    """The shortest-path oracle."""
-    return run(world, tasks, OraclePolicy(world), name="shortest path (ceiling)")
+def with_references(world: World, result: Evaluation) -> list[Evaluation]:
+    """The same tasks by the random policy before it, and by the oracle after it if there is one."""
+    tasks = [episode.task for episode in result.episodes]
+    same = TaskSet(result.tasks, tasks, result.budget, result.seed)
+    ends = [] if world.map is None else [ceiling(world, same)]
+    return [floor(world, same), result, *ends]
+
+
+def floor(world: World, tasks: TaskSet) -> Evaluation:
+    """The random policy. In a maze it acts on positions: it does not look at pictures."""
+    here = world if world.map is None else world.map.positions()
+    return run(here, tasks, RandomPolicy(here, seed=tasks.seed), name="random policy (floor)")
+
+
+def ceiling(world: World, tasks: TaskSet) -> Evaluation:
+    """The shortest-path oracle; only a world with a map has one."""
+    plane = map_of(world, "the shortest-path oracle")
+    here = plane.positions()
+    policy = OraclePolicy(plane, hold=here.hold)
+    return run(here, tasks, policy, name="shortest path (ceiling)")

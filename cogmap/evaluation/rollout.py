@@ -8,25 +8,25 @@ from typing import Protocol
 
 import numpy as np
 
-from cogmap.envs.maze import GOAL_RADIUS
-from cogmap.envs.pointmaze import STEPS_PER_UNIT, UNIT, PointMaze
+from cogmap.envs.maze_map import MazeMap
+from cogmap.envs.world import Task, World
 from cogmap.evaluation.metrics import path_efficiency
-from cogmap.evaluation.tasks import Task
 from cogmap.planning.planner import Decision, Memory, Planner
 
 Report = Callable[[int, int], None]  # called with (episodes finished, episodes)
-Observe = Callable[[np.ndarray], np.ndarray]  # (E, 2) positions -> (E, ...) what is seen there
 
 
 class Policy(Protocol):
     """Chooses actions for several episodes at once and says how long they are held."""
 
-    hold: int  # simulator steps
+    @property
+    def hold(self) -> int:
+        """Simulator steps."""
 
     def act(
-        self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
+        self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
-        """(E,) which episodes, (E, 2), (E, 2) -> (E, 2) actions and the decisions behind them"""
+        """(n,) which episodes, (n, ...), (n, ...) -> (n, a) actions, the decisions behind them"""
 
 
 @dataclass
@@ -34,94 +34,86 @@ class Episode:
     """What happened on the way to one goal."""
 
     task: Task
-    shortest: float  # l: the shortest path to the goal region, in units
+    shortest: float | None  # l: the shortest way to the goal, in the world's unit; None: unknown
     success: bool = False
     steps: int = 0  # simulator steps
-    length: float = 0.0  # p: the executed path, in units
-    route: list[np.ndarray] = field(
-        default_factory=list
-    )  # positions at each decision, then the end
-    decisions: list[Decision] = field(
-        default_factory=list
-    )  # one a stretch of the route; may be none
+    length: float = 0.0  # p: the executed path, in the same unit
+    route: list[np.ndarray] = field(default_factory=list)  # places: the start, then each decision's
+    decisions: list[Decision] = field(default_factory=list)  # one a stretch of the route, or none
 
     @property
-    def efficiency(self) -> float:
-        """This episode's term of SPL."""
+    def efficiency(self) -> float | None:
+        """This episode's term of SPL; None where the shortest way is unknown."""
+        if self.shortest is None:
+            return None
         return path_efficiency(self.success, self.length, self.shortest)
 
 
 class PlannerPolicy:
-    """The method: one unit of the planner's choice, then look again.
+    """The method: one decision of the planner, then look again.
 
     Each episode remembers where it decided what. Rules with a memory use it: a place that is seen
     again, or left without moving, means that the models are wrong there, and a planner without
     memory would go round for ever.
     """
 
-    hold = STEPS_PER_UNIT
-
-    def __init__(self, planner: Planner, observe: Observe = lambda positions: positions) -> None:
-        self.planner, self._observe = planner, observe
+    def __init__(self, planner: Planner, *, hold: int) -> None:
+        self.planner, self.hold = planner, hold
         self._memories: dict[int, Memory] = {}
-        self._goals: dict[int, np.ndarray] = {}
 
     def act(
-        self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
+        self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         memories = [self._memories.setdefault(e, Memory()) for e in episodes]
-        for e, goal in zip(episodes, goals, strict=True):
-            if e not in self._goals:
-                self._goals[e] = self._observe(goal[None])[0]
-        wanted = np.stack([self._goals[e] for e in episodes])
-        decisions = self.planner.decide_many(self._observe(positions), wanted, memories=memories)
+        decisions = self.planner.decide_many(observations, goals, memories=memories)
         for memory, decision in zip(memories, decisions, strict=True):
             memory.add(decision)
         return np.stack([decision.action for decision in decisions]), decisions
 
 
 class RandomPolicy:
-    """The floor: a fresh uniform action at every simulator step."""
+    """The floor: what wandering does, a fresh action at every simulator step."""
 
     hold = 1
 
-    def __init__(self, seed: int) -> None:
-        self._rng = np.random.default_rng(seed)
+    def __init__(self, world: World, *, seed: int) -> None:
+        self._world, self._rng = world, np.random.default_rng(seed)
 
     def act(
-        self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
+        self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
-        return self._rng.uniform(-1.0, 1.0, size=positions.shape), [None] * len(positions)
+        return self._world.random_actions(self._rng, len(episodes)), [None] * len(episodes)
 
 
 class OraclePolicy:
-    """The ceiling: knows the walls and follows the shortest path, one unit at a time."""
+    """The ceiling: knows the walls and follows the shortest path, one unit at a time.
 
-    hold = STEPS_PER_UNIT
+    Its observations and goals must be positions.
+    """
 
-    def __init__(self, world: PointMaze) -> None:
-        self._world = world
+    def __init__(self, plane: MazeMap, *, hold: int) -> None:
+        self._plane, self.hold = plane, hold
 
     def act(
-        self, episodes: np.ndarray, positions: np.ndarray, goals: np.ndarray
+        self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
-        actions = np.zeros_like(positions)
-        for e, (position, goal) in enumerate(zip(positions, goals, strict=True)):
-            stop, _ = self._world.paths.next_stop(position, goal, beyond=0.05)
+        actions = np.zeros_like(observations)
+        for e, (position, goal) in enumerate(zip(observations, goals, strict=True)):
+            stop, _ = self._plane.paths.next_stop(position, goal, beyond=0.05)
             way = stop - position
-            actions[e] = way / max(float(np.linalg.norm(way)), UNIT)
-        return actions, [None] * len(positions)
+            actions[e] = way / max(float(np.linalg.norm(way)), 1.0)
+        return actions, [None] * len(observations)
 
 
 def run_episodes(
-    world: PointMaze,
+    world: World,
     tasks: Sequence[Task],
     policy: Policy,
     *,
     budget: int,
     report: Report | None = None,
 ) -> list[Episode]:
-    """Runs every task until its goal region is entered or `budget` simulator steps are spent."""
+    """Runs every task until its goal is reached or `budget` simulator steps are spent."""
     episodes: list[Episode] = []
     for episodes in as_they_run(world, tasks, policy, budget=budget):
         if report is not None:
@@ -130,40 +122,32 @@ def run_episodes(
 
 
 def as_they_run(
-    world: PointMaze, tasks: Sequence[Task], policy: Policy, *, budget: int
+    world: World, tasks: Sequence[Task], policy: Policy, *, budget: int
 ) -> Iterator[list[Episode]]:
     """The same episodes at their start and after each decision."""
-    positions = np.array([task.start for task in tasks], dtype=np.float64)
-    goals = np.array([task.goal for task in tasks], dtype=np.float64)
-    episodes = [
-        Episode(task, world.shortest(np.array(task.start), np.array(task.goal))) for task in tasks
-    ]
-    physics = world.physics()
-    physics.reset(positions)
-    active = np.linalg.norm(positions - goals, axis=1) > GOAL_RADIUS
-    for episode, position, under_way in zip(episodes, positions, active, strict=True):
-        episode.route.append(position.copy())
-        episode.success = not under_way
+    running = world.begin(tasks)
+    known = running.shortest()
+    shortest = [None] * len(tasks) if known is None else known.tolist()
+    episodes = [Episode(task, way) for task, way in zip(tasks, shortest, strict=True)]
+    for e, episode in enumerate(episodes):
+        episode.success = bool(running.succeeded[e])
+        if running.places is not None:
+            episode.route.append(running.places[e].copy())
     yield episodes
     spent = 0
-    while active.any() and spent < budget:
+    while spent < budget and not running.succeeded.all():
         steps = min(policy.hold, budget - spent)
-        running = np.flatnonzero(active)
-        actions = np.zeros_like(positions)
-        actions[running], decisions = policy.act(running, positions[running], goals[running])
-        path = physics.hold(actions, steps, active)  # (E, steps, 2)
+        which = np.flatnonzero(~running.succeeded)
+        actions, decisions = policy.act(which, running.observe(which), running.goals[which])
+        moved = running.act(which, actions, steps)
         spent += steps
-        for e, decision in zip(running, decisions, strict=True):
-            episode = episodes[e]
-            inside = np.linalg.norm(path[e] - goals[e], axis=1) <= GOAL_RADIUS
-            taken = int(inside.argmax()) + 1 if inside.any() else steps  # success ends the episode
-            walked = np.concatenate([positions[e][None], path[e, :taken]])
-            episode.length += float(np.linalg.norm(np.diff(walked, axis=0), axis=1).sum())
-            episode.steps += taken
-            episode.success = bool(inside.any())
-            episode.route.append(walked[-1].copy())
+        for k, e in enumerate(which.tolist()):
+            episode, decision = episodes[e], decisions[k]
+            episode.steps += int(moved.steps[k])
+            episode.length += float(moved.length[k])
+            episode.success = bool(running.succeeded[e])
+            if running.places is not None:
+                episode.route.append(running.places[e].copy())
             if decision is not None:
                 episode.decisions.append(decision)
-            active[e] = not episode.success
-        positions = path[:, -1].copy()
         yield episodes

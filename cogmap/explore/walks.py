@@ -1,4 +1,7 @@
-"""Wandering without a goal: the lattice walk, its coverage mask, and uniform actions (Sec. 4.1)."""
+"""Wandering on a graph of states: a walk, and the part of the graph it may enter (Sec. 4.1).
+
+Shape letters: S states, M moves, T steps.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,35 @@ from collections import deque
 
 import numpy as np
 
-from cogmap.envs.maze import Lattice
 from cogmap.errors import CogmapError
 
 
-def coverage_mask(lattice: Lattice, coverage: float, rng: np.random.Generator) -> np.ndarray:
-    """A connected part of the lattice that holds the share `coverage` of its states. (S,) bool
+def split_steps(steps: int, episodes: int) -> list[int]:
+    """Steps of each episode, as equal as can be."""
+    if episodes < 1:
+        raise CogmapError(f"episodes={episodes}; give at least one.")
+    if steps < episodes:
+        raise CogmapError(f"steps={steps} over {episodes} episodes leaves empty ones; walk longer.")
+    return [len(part) for part in np.array_split(np.arange(steps), episodes)]
+
+
+def coverage_mask(successors: np.ndarray, coverage: float, rng: np.random.Generator) -> np.ndarray:
+    """A connected part that holds the share `coverage` of the states. (S, M) -> (S,) bool
 
     It grows outward from one random state, nearest states first, as far as walking reaches.
     """
     if not 0.0 < coverage <= 1.0:
         raise CogmapError(f"coverage={coverage} lies outside (0, 1]; 1 explores the whole maze.")
-    wanted = max(1, round(coverage * len(lattice)))
-    mask = np.zeros(len(lattice), dtype=bool)
-    if wanted == len(lattice):
+    states = len(successors)
+    wanted = max(1, round(coverage * states))
+    mask = np.zeros(states, dtype=bool)
+    if wanted == states:
         return ~mask
-    start = int(rng.integers(len(lattice)))
+    start = int(rng.integers(states))
     mask[start] = True
     frontier, reached = deque([start]), 1
     while frontier and reached < wanted:
-        for state in lattice.successors[frontier.popleft()]:
+        for state in successors[frontier.popleft()]:
             if not mask[state] and reached < wanted:
                 mask[state] = True
                 reached += 1
@@ -33,22 +45,20 @@ def coverage_mask(lattice: Lattice, coverage: float, rng: np.random.Generator) -
     return mask
 
 
-def masked(lattice: Lattice, mask: np.ndarray) -> Lattice:
-    """The same lattice with moves out of the mask replaced by stay."""
-    stay = np.arange(len(lattice))[:, None]
-    return Lattice(lattice.points, np.where(mask[lattice.successors], lattice.successors, stay))
+def masked(successors: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The same moves, but those that lead out of the mask stay where they are. (S, M), (S,)"""
+    stay = np.arange(len(successors))[:, None]
+    return np.where(mask[successors], successors, stay)
 
 
-def lattice_walk(lattice: Lattice, start: int, moves: np.ndarray) -> np.ndarray:
+def graph_walk(successors: np.ndarray, start: int, moves: np.ndarray) -> np.ndarray:
     """Follows moves (T,) from a start; row t is the state before move t. -> (T + 1,) int32"""
-    width = lattice.successors.shape[1]
-    successors = lattice.successors.ravel().tolist()  # a flat list: four times faster than numpy
-    states = np.empty(len(moves) + 1, dtype=np.int32)
+    width = successors.shape[1]
+    following = successors.ravel().tolist()  # a flat list: four times faster than numpy
     state = int(start)
     visited = [state]
     append = visited.append
     for move in moves.tolist():
-        state = successors[state * width + move]
+        state = following[state * width + move]
         append(state)
-    states[:] = visited
-    return states
+    return np.array(visited, dtype=np.int32)

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from cogmap.errors import CogmapError
+from cogmap.planning.settings import Planning
 
-GAMMA = 0.99  # discount of the geometric weights (App. B.6)
-LOG_FLOOR = -3.0  # scores below this say "far" and no more (docs/differences.md)
 NODES_PER_OCTAVE = 16
 
 
@@ -65,7 +64,7 @@ def _checked(tau_max: int) -> int:
     return tau_max
 
 
-def geometric(tau_max: int, gamma: float = GAMMA) -> tuple[Horizons, float]:
+def geometric(tau_max: int, gamma: float) -> tuple[Horizons, float]:
     """Eq. 27 cut at tau_max: weights (1 - gamma) gamma^tau, and that of horizon zero beside them.
 
     All of them, horizon zero included, sum to one.
@@ -117,8 +116,6 @@ def horizon_weights(delta: Tensor, weights: Tensor, beta: float) -> Tensor:
 
 
 PAPER_RADII = (1,)  # App. D: one-step candidates
-OUR_RADII = (1, 2, 3, 4, 6)  # far points carry the signal, near ones the landing
-MEMORY = 0.1  # nat: a dead end that the score takes for a way is full after some visits
 
 
 @dataclass(frozen=True)
@@ -130,8 +127,11 @@ class Rule:
     beta: float
     floor: float | None = None  # None: progress in exp(G); a number: progress in G above it
     zero_weight: float = 0.0  # weight of the known horizon-zero term, 1 / p0 at the goal
-    radii: tuple[int, ...] = PAPER_RADII  # units along a candidate at which it is judged
-    memory: float = 0.0  # value that a place loses each time it is seen; 0: no memory
+    # Decisions ahead at which a candidate is judged: far ones tell candidates apart, the first
+    # one stops at the goal.
+    radii: tuple[int, ...] = PAPER_RADII
+    # Penalty for each earlier visit, so that falsely attractive dead ends are left; 0: no memory.
+    memory: float = 0.0
 
     def arrival_value(self, goal_share: float) -> float:
         """What the horizon-zero term adds to a candidate that ends at the goal (Eq. 27)."""
@@ -140,31 +140,23 @@ class Rule:
         return self.zero_weight * (-math.log(goal_share) - self.floor)
 
 
-def rule(
-    planner: str,
-    *,
-    tau_max: int,
-    every_horizon: bool = False,
-    gamma: float = GAMMA,
-    log_floor: float = LOG_FLOOR,
-) -> Rule:
-    """gp, pap, log, geometric, or beta=NUMBER.
+def rule(settings: Planning, *, tau_max: int, every_horizon: bool = False) -> Rule:
+    """The rule of `settings.planner`: gp, pap, log, geometric, or beta=NUMBER.
 
     gp, pap and beta=... are the paper's: uniform weight on 1..tau_max, candidates judged one unit
     away, no memory. geometric weights horizons as App. B.6 does. log, the one we recommend,
     averages G itself over octaves. Sums over thousands of integers are done by quadrature unless
     `every_horizon`.
     """
+    planner, radii, memory = settings.planner, settings.radii, settings.memory
     if planner == "log":
         octaves = Horizons.octaves(tau_max)
         zero = 1.0 / len(octaves.taus)  # horizon zero counts as one octave more
-        return Rule("log", octaves, math.inf, log_floor, zero, radii=OUR_RADII, memory=MEMORY)
+        return Rule("log", octaves, math.inf, settings.floor, zero, radii=radii, memory=memory)
     if planner == "geometric":
-        horizons, zero = geometric(tau_max, gamma)
+        horizons, zero = geometric(tau_max, settings.gamma)
         horizons = horizons if every_horizon else horizons.quadrature()
-        return Rule(
-            "geometric", horizons, math.inf, zero_weight=zero, radii=OUR_RADII, memory=MEMORY
-        )
+        return Rule("geometric", horizons, math.inf, None, zero, radii=radii, memory=memory)
     beta = {"gp": 0.0, "pap": math.inf}.get(planner, math.nan)
     if planner.startswith("beta="):
         with contextlib.suppress(ValueError):

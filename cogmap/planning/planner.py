@@ -54,6 +54,14 @@ class Options:
     here: Tensor  # (E, d) the looks they start from
 
 
+@dataclass(frozen=True)
+class GoalRegion:
+    """Which predicted looks count as the goal; rules with a horizon-zero term need to know."""
+
+    arrived: Callable[[Tensor, Tensor], Tensor]  # (E, K, d), (E, d) goals -> (E, K) bool
+    share: float  # p0 of such a region, averaged over goals
+
+
 @dataclass
 class Memory:
     """Where one episode decided before, and which candidate it took there."""
@@ -96,8 +104,6 @@ class Planner:
     """Frozen models, a rule and candidates; `decide` is one pass of Algorithm 3's loop.
 
     Scores and dynamics speak of looks; `look` makes them of observations (a state is its own).
-    `arrived(looks, goals)` tells which predicted looks are the goal, and `goal_share` is p0 of
-    that region: rules with a horizon-zero term need both.
     """
 
     def __init__(
@@ -108,13 +114,12 @@ class Planner:
         candidates: Candidates,
         *,
         look: Callable[[Tensor], Tensor] = lambda observations: observations,
-        arrived: Callable[[Tensor, Tensor], Tensor] | None = None,
-        goal_share: float = 1.0,
+        region: GoalRegion | None = None,
     ) -> None:
-        if rule.zero_weight and arrived is None:
-            raise CogmapError("this rule needs to know which states are the goal (arrived).")
+        if rule.zero_weight and region is None:
+            raise CogmapError("this rule needs to know which states are the goal (a GoalRegion).")
         self.scorer, self.dynamics, self.rule, self.candidates = scorer, dynamics, rule, candidates
-        self._look, self._arrived, self._goal_share = look, arrived, goal_share
+        self._look, self._region = look, region
         self._device = next(dynamics.parameters()).device
         self._weights = torch.as_tensor(rule.horizons.weights, dtype=torch.float32).to(self._device)
         self._actions = torch.as_tensor(candidates.actions, dtype=torch.float32).to(self._device)
@@ -195,10 +200,10 @@ class Planner:
         else:
             delta = log_progress(there, now, floor=self.rule.floor)
         value = objective(delta, self._weights, self.rule.beta)  # (E, A R)
-        if self._arrived is not None and self.rule.zero_weight:
-            gained = self._arrived(outcomes, target).float()
-            gained -= self._arrived(here[:, None], target).float()
-            value = value + self.rule.arrival_value(self._goal_share) * gained
+        if self._region is not None and self.rule.zero_weight:
+            gained = self._region.arrived(outcomes, target).float()
+            gained -= self._region.arrived(here[:, None], target).float()
+            value = value + self.rule.arrival_value(self._region.share) * gained
         value = value.view(episodes, actions, radii)
 
         # Where the rule has a memory, a place that was seen before is worth less, and of what was

@@ -12,26 +12,28 @@ from cogmap.evaluation.metrics import wilson_interval
 Row = dict[str, Any]
 
 
-def model_of(row: Row) -> tuple[str, str, int]:
-    """Maze, kind and training seed of the model behind a row: `giant-ours-0/...`."""
-    parts = row["cell"].split("/")[0].split("-")
-    return (parts[0], parts[1], int(parts[2])) if len(parts) == 3 else (parts[0], "", 0)
+LARGE, GIANT = "pointmaze-large", "pointmaze-giant"
 
 
-def mazes_of(rows: Iterable[Row]) -> list[str]:
-    """Mazes by size: Large, Giant, then others by name. Pages do not depend on the rows' order."""
-    known = ("large", "giant")
-    found = {model_of(row)[0] for row in rows}
-    return [m for m in known if m in found] + sorted(found - set(known))
+def worlds_of(rows: Iterable[Row]) -> list[str]:
+    """Worlds by size: Large, Giant, then others by name. Pages do not depend on the rows' order."""
+    found = {row["world"] for row in rows}
+    return [world for world in (LARGE, GIANT) if world in found] + sorted(found - {LARGE, GIANT})
 
 
-def chosen(rows: Iterable[Row], *, kind: str = "", **fields: Any) -> list[Row]:
-    """Rows of one kind of model whose fields have these values."""
-    return [
-        row
-        for row in rows
-        if model_of(row)[1] == kind and all(row.get(name) == v for name, v in fields.items())
-    ]
+def title(world: str) -> str:
+    """What a table calls a world."""
+    return world.removeprefix("pointmaze-").title()
+
+
+def chosen(rows: Iterable[Row], **columns: Any) -> list[Row]:
+    """Rows whose columns have these values."""
+    return [row for row in rows if all(row.get(name) == v for name, v in columns.items())]
+
+
+def seeds_of(rows: Iterable[Row]) -> int:
+    """How many training seeds are behind some rows."""
+    return len({row["train_seed"] for row in rows})
 
 
 def rate(rows: Sequence[Row]) -> tuple[float, float, float]:
@@ -58,9 +60,14 @@ def markdown(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]]
 
 
+def short(hardware: str) -> str:
+    """Hardware without the versions that rows also carry: `2 CPU cores`, `..., NVIDIA H200`."""
+    return hardware.split(", torch")[0]
+
+
 def footer(rows: Sequence[Row], name: str) -> list[str]:
     """Where the rows are, what made them, on what, and how long the measuring took."""
-    where = sorted({row["hardware"] for row in rows})
+    where = sorted({short(row["hardware"]) for row in rows})
     commands = ", ".join(f"`{command}`" for command in sorted({row["command"] for row in rows}))
     minutes = sum({row["cell"]: row["minutes"] for row in rows}.values())
     return [

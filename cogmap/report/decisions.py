@@ -18,7 +18,7 @@ from torch import Tensor
 
 from cogmap.agent import Agent
 from cogmap.envs.maze import Maze
-from cogmap.evaluation.tasks import draw_pairs
+from cogmap.envs.tasks import draw_pairs
 from cogmap.planning.candidates import Candidates
 from cogmap.planning.planner import Planner
 from cogmap.report import literal

@@ -69,16 +69,18 @@ def record(chart: Chart, episodes: Sequence[Episode], *, planner: str) -> dict[s
     }
 
 
-def fields(chart: Chart, goal: tuple[float, float]) -> np.ndarray:
+def fields(chart: Chart, goal: tuple[float, ...]) -> np.ndarray:
     """G towards a goal at each octave from every lattice point. -> (T, S)"""
-    return np.stack([chart.scores.field(goal, tau, "learned") for tau in chart.scores.taus])
+    return np.stack(
+        [chart.scores.field((goal[0], goal[1]), tau, "learned") for tau in chart.scores.taus]
+    )
 
 
 def route(chart: Chart, episode: Episode, nodes: Sequence[int], *, number: int) -> dict[str, Any]:
     """An episode column by column: one entry a decision, one more of `places`."""
     goal, decisions = np.array(episode.task.goal), episode.decisions
     outcome = {"success": episode.success, "steps": episode.steps, "seconds": None}
-    lengths = {"length": round(episode.length, 3), "shortest": round(episode.shortest, 3)}
+    lengths = {"length": round(episode.length, 3), "shortest": round(episode.shortest or 0.0, 3)}
     return {
         "name": episode.task.name,
         "title": f"{number}: {episode.task.name}{'' if episode.success else ', missed'}",
@@ -88,7 +90,7 @@ def route(chart: Chart, episode: Episode, nodes: Sequence[int], *, number: int) 
         "candidate": [decision.candidate for decision in decisions],
         "horizon": [decision.horizon for decision in decisions],
         "value": [_short(decision.value) for decision in decisions],
-        "left": [round(chart.world.shortest(place, goal), 2) for place in episode.route[1:]],
+        "left": [round(chart.plane.shortest(place, goal), 2) for place in episode.route[1:]],
         "values": [[_short(value) for value in decision.values] for decision in decisions],
         "progress": [[_short(decision.progress[node]) for node in nodes] for decision in decisions],
         "predicted": [decision.outcome.round(2).tolist() for decision in decisions],
@@ -106,7 +108,7 @@ def curve(folder: Path) -> list[dict[str, float]]:
 def tables(folder: Path, result: Evaluation, shown: Sequence[Episode]) -> str:
     """Result, routes and settings as HTML."""
     settings = runs.read_json(folder / "config.json")
-    settings["maze"] = result.maze
+    settings["world"] = result.world
     lines = [["setting", "value"]]
     for name, value in settings.items():
         inner = value.items() if isinstance(value, dict) else [("", value)]

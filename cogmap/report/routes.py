@@ -60,13 +60,14 @@ def draw_routes(maze: Maze, episodes: Sequence[Episode], axes: Axes, *, tau_max:
         goal = PAIRS[k % len(PAIRS)] if several else GOAL
         start = goal if several else "white"
         route = np.array(episode.route)
+        x, y = episode.task.goal
         pieces = np.stack([route[:-1], route[1:]], axis=1)
         lines = LineCollection(
             list(pieces), cmap=COLOURS, norm=norm, linewidths=2.6, capstyle="round"
         )
         lines.set_array(np.array([decision.horizon for decision in episode.decisions]))
         axes.add_collection(lines)
-        axes.add_patch(Circle(episode.task.goal, GOAL_RADIUS, color=goal, alpha=0.25, lw=0))
+        axes.add_patch(Circle((x, y), GOAL_RADIUS, color=goal, alpha=0.25, lw=0))
         axes.plot(*episode.task.start, "o", ms=7, mfc=start, mec=INK, mew=1.4, zorder=3)
         axes.plot(*episode.task.goal, "*", ms=13, mfc=goal, mec=INK, mew=0.8, zorder=3)
     return axes

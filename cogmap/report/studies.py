@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cogmap.report import curves
-from cogmap.report.cells import Row, cell, chosen, footer, markdown, mazes_of, model_of
+from cogmap.report import curves, paper
+from cogmap.report.cells import LARGE, Row, cell, chosen, footer, markdown, title, worlds_of
 from cogmap.report.goals import maze_state, maze_vision
-from cogmap.reproduce import paper
 
 Section = Callable[[Sequence[Row], Path], list[str]]
 
@@ -23,7 +22,8 @@ TAU_MAX = "longest horizon tau_max (moves)"
 
 def data_rows(rows: Sequence[Row], name: str, maze: str) -> list[Row]:
     """Of one row of Table 2; 4M and c=1 are the models of Table 1A."""
-    return chosen(rows, kind="ours" if name in ("4M", "c=1") else name, maze=maze)
+    variant = "ours" if name in ("4M", "c=1") else name
+    return chosen(rows, variant=variant, world=f"pointmaze-{maze}")
 
 
 def data(rows: Sequence[Row], folder: Path) -> list[str]:
@@ -51,13 +51,13 @@ def probes(rows: Sequence[Row], folder: Path) -> list[str]:
     taus = sorted({row["tau"] for row in rows})
     table = [["Spearman", *(f"tau = {tau}" for tau in taus)]]
     labels = {"ours": "ours", "nce": "the paper's loss, ours to train"}
-    for maze in mazes_of(rows):
-        for kind, label in labels.items():
-            some = [row for row in rows if model_of(row)[:2] == (maze, kind)]
+    for world in worlds_of(rows):
+        for variant, label in labels.items():
+            some = chosen(rows, world=world, variant=variant)
             for where in ("near", "far"):
                 means = [np.mean([r[where] for r in some if r["tau"] == tau]) for tau in taus]
-                table.append([f"{maze.title()}, {label}, {where}", *(f"{m:.2f}" for m in means)])
-        if maze == "large":
+                table.append([f"{title(world)}, {label}, {where}", *(f"{m:.2f}" for m in means)])
+        if world == LARGE:
             for index, where in enumerate(("near", "far")):
                 known = [paper.PROBES.get(tau) for tau in taus]
                 numbers = ["-" if k is None else f"{k[index]:.2f}" for k in known]
@@ -67,18 +67,18 @@ def probes(rows: Sequence[Row], folder: Path) -> list[str]:
 
 
 def horizon_panels(rows: Sequence[Row]) -> dict[str, dict[str, curves.Points]]:
-    """Fig. 2: maze -> planner -> (tau_max, success rate of each seed)."""
+    """Fig. 2: world -> planner -> (tau_max, success rate of each seed)."""
     series = [("ours", "log", "ours"), ("nce", "gp", "GP"), ("nce", "pap", "PAP")]
     panels = {}
-    for maze in mazes_of(rows):
+    for world in worlds_of(rows):
         lines: dict[str, curves.Points] = {}
-        for kind, planner, label in series:
-            some = chosen(rows, kind=kind, planner=planner, maze=maze)
+        for variant, planner, label in series:
+            some = chosen(rows, variant=variant, planner=planner, world=world)
             lines[label] = [
                 (tau, [row["sr"] for row in some if row["tau_max"] == tau])
                 for tau in sorted({row["tau_max"] for row in some})
             ]
-        panels[maze.title()] = lines
+        panels[title(world)] = lines
     return panels
 
 
@@ -103,27 +103,25 @@ def temperature(rows: Sequence[Row], folder: Path) -> list[str]:
     ordered = sorted(betas, key=lambda p: ends[p] if p in ends else float(p.removeprefix("beta=")))
     beta_panel: dict[str, list[tuple[str, list[float]]]] = {}
     gamma_panel: dict[str, list[tuple[str, list[float]]]] = {}
-    for maze in mazes_of(rows):
-        some = [row for row in rows if row["maze"] == maze]
+    for world in worlds_of(rows):
+        some = chosen(rows, world=world)
         names = {"gp": "0 (GP)", "pap": "inf (PAP)"}
-        beta_panel[maze.title()] = [
+        beta_panel[title(world)] = [
             (names.get(p, p.removeprefix("beta=")), [r["sr"] for r in some if r["planner"] == p])
             for p in ordered
         ]
-        for suffix, label in (("", "with horizon zero"), ("no zero", "without")):
+        for zero, label in ((True, "with horizon zero"), (False, "without")):
             points: dict[str, list[float]] = {}
-            for row in some:
-                parts = row["cell"].split("/")
-                if row["planner"] == "geometric" and (parts[-1] == "no zero") == bool(suffix):
-                    points.setdefault(parts[3].removeprefix("gamma="), []).append(row["sr"])
-            gamma_panel[f"{maze.title()}, {label}"] = sorted(points.items())
+            for row in chosen(some, planner="geometric", horizon_zero=zero):
+                points.setdefault(str(row["gamma"]), []).append(row["sr"])
+            gamma_panel[f"{title(world)}, {label}"] = sorted(points.items())
     panels = {"temperature beta": beta_panel, "geometric weights gamma": gamma_panel}
     curves.save_categories(panels, folder / "temperature.png")
-    mazes = mazes_of(rows)
-    default = [["SR / SPL [95 % of SR]", *(maze.title() for maze in mazes)]]
+    worlds = worlds_of(rows)
+    default = [["SR / SPL [95 % of SR]", *map(title, worlds)]]
     for planner in [*ordered, "log"]:
-        some = [row for row in rows if row["planner"] == planner]
-        default.append([planner, *(cell([r for r in some if r["maze"] == m]) for m in mazes)])
+        cells = [cell(chosen(rows, planner=planner, world=world)) for world in worlds]
+        default.append([planner, *cells])
     return [
         "![Success against temperature and discount](temperature.png)",
         "",
@@ -138,33 +136,33 @@ def temperature(rows: Sequence[Row], folder: Path) -> list[str]:
 
 def theory(rows: Sequence[Row], folder: Path) -> list[str]:
     """Learned G against exact G*, and the figure of why the paper's loss and rules lose."""
-    mazes = mazes_of(rows)
+    worlds = worlds_of(rows)
     taus = sorted({row["tau"] for row in rows})
 
-    def mean(maze: str, kind: str, name: str) -> list[float]:
-        some = [row for row in rows if model_of(row)[:2] == (maze, kind)]
+    def mean(world: str, variant: str, name: str) -> list[float]:
+        some = chosen(rows, world=world, variant=variant)
         return [float(np.mean([r[name] for r in some if r["tau"] == tau])) for tau in taus]
 
     panels = {}
-    for maze in mazes:
-        panels[maze.title()] = {
-            "signal": mean(maze, "ours", "signal"),
-            "nce": mean(maze, "nce", "noise"),
-            "ours": mean(maze, "ours", "noise"),
-            "sign nce": mean(maze, "nce", "sign_right_far"),
-            "sign ours": mean(maze, "ours", "sign_right_far"),
+    for world in worlds:
+        panels[title(world)] = {
+            "signal": mean(world, "ours", "signal"),
+            "nce": mean(world, "nce", "noise"),
+            "ours": mean(world, "ours", "noise"),
+            "sign nce": mean(world, "nce", "sign_right_far"),
+            "sign ours": mean(world, "ours", "sign_right_far"),
         }
     curves.save_noise(panels, taus, folder / "theory.png")
     lines = ["![Signal and noise of one move at each horizon](theory.png)", ""]
-    for maze in mazes:
-        table = [[maze.title(), *(str(tau) for tau in taus)]]
-        for kind, label in (("ours", "ours"), ("nce", "the paper's loss")):
+    for world in worlds:
+        table = [[title(world), *(str(tau) for tau in taus)]]
+        for variant, label in (("ours", "ours"), ("nce", "the paper's loss")):
             for name, what in (
                 ("relative_error", "relative error"),
                 ("sign_right", "sign right"),
                 ("sign_right_far", "sign right, far"),
             ):
-                values = ["-" if np.isnan(v) else f"{v:.2f}" for v in mean(maze, kind, name)]
+                values = ["-" if np.isnan(v) else f"{v:.2f}" for v in mean(world, variant, name)]
                 table.append([f"{label}: {what}", *values])
         lines += [*markdown(table), ""]
     lines += [

@@ -9,18 +9,18 @@ from cogmap.evaluation.evaluate import Evaluation
 
 def result_rows(evaluations: Sequence[Evaluation]) -> list[list[str]]:
     """A header and one row an evaluation."""
-    rows = [["planner", "maze", "tasks", "episodes", "SR", "95 %", "SPL", "seconds"]]
+    rows = [["planner", "world", "tasks", "episodes", "SR", "95 %", "SPL", "seconds"]]
     for result in evaluations:
         low, high = result.interval
         rows.append(
             [
                 result.policy,
-                result.maze,
+                result.world,
                 result.tasks,
                 str(len(result.episodes)),
                 f"{result.sr:.2f}",
                 f"{low:.2f}-{high:.2f}",
-                f"{result.spl:.2f}",
+                "-" if result.spl is None else f"{result.spl:.2f}",
                 f"{result.seconds:.0f}",
             ]
         )

@@ -1,12 +1,15 @@
 """A grid of trainings and measurements: in order of need, in parallel, resumed where it stopped.
 
 A task runs once those it needs are done. What a measurement returns is appended to a file of
-results under the measurement's cell; a cell that is there already is not run again, nor is a
-training that only such cells need. Trainings keep their own checkpoints (cogmap/runs.py).
+results under the measurement's cell, with a hash of every setting behind it; a cell that is there
+already with the same hash is not run again, nor is a training that only such cells need. A cell
+that was measured with other settings is measured anew, and its old rows go. Trainings keep their
+own checkpoints (cogmap/runs.py).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import multiprocessing
 import os
@@ -16,27 +19,47 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import torch
 
 from cogmap import devices, runs
+from cogmap.config import fingerprint
 from cogmap.errors import CogmapError
 
 Engine = Literal["processes", "ray"]
 Row = dict[str, Any]
+ELSEWHERE = ("folder", "device", "dynamics_data")  # where it runs, not what it is
 
 
 @dataclass(frozen=True)
-class Task:
+class Job:
     """One call. `call` is a function of a module, so that another process can find it."""
 
     name: str  # of a training, or the cell of a measurement
     call: Callable[..., list[Row] | None]
     arguments: dict[str, Any] = field(default_factory=dict)
-    needs: tuple[Task, ...] = ()
+    needs: tuple[Job, ...] = ()
     measures: bool = False  # whether its rows go to the results
+    about: dict[str, Any] = field(default_factory=dict)  # columns of its rows: world, method, ...
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what the call and those before it are told; folders and devices aside."""
+        told = {name: v for name, v in self.arguments.items() if name not in ELSEWHERE}
+        needs = [need.fingerprint for need in self.needs]
+        return fingerprint({"call": self.call.__name__, "told": plain(told), "needs": needs})
+
+
+def plain(value: Any) -> Any:
+    """Settings as JSON has them."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 class Executor(Protocol):
@@ -50,7 +73,8 @@ def timed(call: Callable[..., list[Row] | None], arguments: dict[str, Any]) -> l
     began = time.perf_counter()
     rows = call(**arguments) or []
     minutes = round((time.perf_counter() - began) / 60, 2)
-    return [{**row, "minutes": minutes, "hardware": devices.hardware()} for row in rows]
+    about = {"minutes": minutes, "commit": runs.commit(), "hardware": devices.hardware()}
+    return [{**row, **about} for row in rows]
 
 
 def read_cells(path: Path) -> dict[str, list[Row]]:
@@ -69,29 +93,45 @@ def read_cells(path: Path) -> dict[str, list[Row]]:
             if number < len(lines):
                 raise CogmapError(f"{path}, line {number} is no row of results; mend it.") from None
     if len(whole) < len(lines):
-        text = "".join(line + "\n" for line in whole)
-        runs.replace_file(path, lambda temporary: temporary.write_text(text))
+        _write_lines(path, whole)
     return cells
 
 
-def outstanding(tasks: Iterable[Task], cells: dict[str, list[Row]]) -> list[Task]:
-    """Measurements that are not in the results, and what they need, each once, needs first."""
-    found: dict[str, Task] = {}
+def forget(path: Path, cell: str) -> None:
+    """Drops the rows of one cell: it was measured with other settings."""
+    kept = [line for line in path.read_text().splitlines() if json.loads(line)["cell"] != cell]
+    _write_lines(path, kept)
 
-    def visit(task: Task) -> None:
+
+def _write_lines(path: Path, lines: list[str]) -> None:
+    text = "".join(line + "\n" for line in lines)
+    runs.replace_file(path, lambda temporary: temporary.write_text(text))
+
+
+def is_measured(task: Job, cells: dict[str, list[Row]]) -> bool:
+    """Whether the results hold this measurement, made with these settings."""
+    rows = cells.get(task.name, [])
+    return bool(rows) and all(row.get("settings") == task.fingerprint for row in rows)
+
+
+def outstanding(tasks: Iterable[Job], cells: dict[str, list[Row]]) -> list[Job]:
+    """Measurements that are not in the results, and what they need, each once, needs first."""
+    found: dict[str, Job] = {}
+
+    def visit(task: Job) -> None:
         if task.name not in found:
             for need in task.needs:
                 visit(need)
             found[task.name] = task
 
     for task in tasks:
-        if task.name not in cells:
+        if not is_measured(task, cells):
             visit(task)
     return list(found.values())
 
 
 def run_grid(
-    tasks: Sequence[Task],
+    tasks: Sequence[Job],
     path: Path,
     *,
     command: str,
@@ -102,11 +142,12 @@ def run_grid(
     """Runs what is missing from `path` and returns the rows of all tasks by cell."""
     if workers < 1:
         raise CogmapError(f"workers={workers}; give at least 1.")
-    waiting = outstanding(tasks, read_cells(path))
+    measured = read_cells(path)
+    waiting = outstanding(tasks, measured)
     total, done = len(waiting), set[str]()
     if waiting:
         with executor(engine, workers) as pool:
-            running: dict[Future, Task] = {}
+            running: dict[Future, Job] = {}
             while waiting or running:
                 ready = [task for task in waiting if all(n.name in done for n in task.needs)]
                 for task in ready[: 2 * workers - len(running)]:  # a few ahead: none idles
@@ -116,8 +157,11 @@ def run_grid(
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     task = running.pop(future)
                     rows = future.result()
+                    if task.measures and task.name in measured:
+                        forget(path, task.name)
+                    made = {"settings": task.fingerprint, "command": command}
                     for row in rows if task.measures else ():
-                        runs.append_line(path, {"cell": task.name, **row, "command": command})
+                        runs.append_line(path, {"cell": task.name, **task.about, **row, **made})
                     done.add(task.name)
                     report(task.name, len(done), total)
     cells = read_cells(path)

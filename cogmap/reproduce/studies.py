@@ -7,16 +7,22 @@ name and one folder, so they are trained once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from cogmap.devices import Device
+from cogmap.choices import Device
+from cogmap.config import METHOD
 from cogmap.dynamics.settings import DynamicsTraining
-from cogmap.planning.objective import OUR_RADII
+from cogmap.envs.maze import Maze
+from cogmap.envs.pointmaze import PointMaze
+from cogmap.explore.settings import Exploration
+from cogmap.planning.settings import Planning
 from cogmap.reproduce import work
-from cogmap.reproduce.grid import Task
+from cogmap.reproduce.grid import Job
+from cogmap.settings import RunSettings
+from cogmap.temporal.settings import TemporalTraining
 
 MAZES = ("large", "giant")
 STRANGERS = ("tree", "rooms", "corridor", "arena", "twenty")  # mazes that nothing was tuned on
@@ -38,7 +44,7 @@ class Scale:
     runs: Path = Path("runs/reproduce")  # folder of the trained models
     mazes: tuple[str, ...] = MAZES
     strangers: tuple[str, ...] = STRANGERS
-    train: dict[str, Any] = field(default_factory=dict)  # settings that differ from the defaults
+    settings: RunSettings = field(default_factory=RunSettings)  # what all models have in common
     actions: int | None = None  # random actions of each maze; None: ACTIONS
     episodes: int | None = None  # of each task; None: 20 official, 1 of each pair
     sweep_episodes: int = 5  # of each official task where many settings are swept
@@ -46,15 +52,18 @@ class Scale:
 
     def shrunk(self) -> Scale:
         """The same with sizes for a test: every part runs, no number means anything."""
-        small: dict[str, Any] = {"walk_steps": 20_000, "steps": 4, "tau_max": 64, "pairs": 2048}
-        small |= {"width": 32, "dynamics": DynamicsTraining(steps=20)}
+        small = RunSettings(
+            exploration=Exploration(walk_steps=20_000, action_steps=2000),
+            temporal=TemporalTraining(steps=4, tau_max=64, pairs=2048, width=32),
+            dynamics=DynamicsTraining(steps=20),
+        )
         return Scale(
             seeds=min(self.seeds, 2),
             device=self.device,
             runs=self.runs,
             mazes=("large",),
             strangers=("corridor",),
-            train=small,
+            settings=small,
             actions=2000,
             episodes=1,
             sweep_episodes=1,
@@ -62,84 +71,109 @@ class Scale:
         )
 
 
-def maze_file(name: str) -> str:
-    """The name of one of OGBench's mazes, or the file of one of ours."""
-    if name in MAZES:
-        return name
-    return str(resources.files("cogmap.evaluation").joinpath(f"mazes/{name}.txt"))
-
-
-def trained(scale: Scale, maze: str, kind: str, seed: int, **settings: Any) -> Task:
-    """A model. Official mazes share the paper's many actions; a stranger's has the defaults."""
-    needs: tuple[Task, ...] = ()
-    settings = {"maze": maze_file(maze), "seed": seed, "device": scale.device} | settings
+def world_of(maze: str, **conditions: Any) -> PointMaze:
+    """One of OGBench's mazes, or one of ours, by name."""
     if maze in MAZES:
-        steps = scale.actions or ACTIONS[maze]
-        folder = scale.runs / f"actions-{maze}"
-        arguments = {"folder": folder, "maze": maze, "steps": steps}
-        needs = (Task(f"actions-{maze}", work.actions, arguments),)
-        settings["dynamics_data"] = folder
-    elif scale.actions is not None:
-        settings["action_steps"] = scale.actions
-    name = f"{maze}-{kind}-{seed}"
-    arguments = {"folder": scale.runs / name, "settings": settings | scale.train}
-    return Task(name, work.model, arguments, needs)
+        return PointMaze(Maze.load(maze), **conditions)
+    file = str(resources.files("cogmap.envs").joinpath(f"mazes/{maze}.txt"))
+    return PointMaze(Maze.load(file), **conditions)
 
 
-def ours(scale: Scale, maze: str, seed: int) -> Task:
+def trained(
+    scale: Scale,
+    maze: str,
+    variant: str,
+    seed: int,
+    *,
+    observation: Literal["state", "image"] = "state",
+    exploration: dict[str, Any] | None = None,
+    temporal: dict[str, Any] | None = None,
+) -> Job:
+    """A model. Official mazes share the paper's many actions; a stranger's has the defaults."""
+    common = scale.settings
+    settings = replace(
+        common,
+        seed=seed,
+        exploration=replace(common.exploration, **(exploration or {})),
+        temporal=replace(common.temporal, **(temporal or {})),
+    )
+    name = f"{maze}-{variant}-{seed}"
+    needs: tuple[Job, ...] = ()
+    world = world_of(maze, observation=observation)
+    arguments = {"folder": scale.runs / name, "world": world.describe(), "settings": settings}
+    if maze in MAZES:
+        actions = {"folder": scale.runs / f"actions-{maze}", "world": world_of(maze).describe()}
+        actions["steps"] = scale.actions or ACTIONS[maze]
+        needs = (Job(f"actions-{maze}", work.actions, actions),)
+        arguments["dynamics_data"] = actions["folder"]
+    arguments["device"] = scale.device
+    about = {"world": world.name, "method": METHOD, "variant": variant, "train_seed": seed}
+    return Job(name, work.model, arguments, needs, about=about)
+
+
+def ours(scale: Scale, maze: str, seed: int) -> Job:
     return trained(scale, maze, "ours", seed)
 
 
-def papers(scale: Scale, maze: str, seed: int) -> Task:
+def papers(scale: Scale, maze: str, seed: int) -> Job:
     """The paper's loss (Eq. 5), log-uniform horizons."""
-    return trained(scale, maze, "nce", seed, loss="nce", horizons="log")
+    return trained(scale, maze, "nce", seed, temporal={"loss": "nce", "horizons": "log"})
 
 
-def seeing(scale: Scale, maze: str, seed: int) -> Task:
+def seeing(scale: Scale, maze: str, seed: int) -> Job:
     """Our recipe on pictures instead of positions."""
     return trained(scale, maze, "image", seed, observation="image")
 
 
 def planned(
-    scale: Scale, of: Task, planner: str, tasks: str, *, tag: str = "", **settings: Any
-) -> Task:
+    scale: Scale, of: Job, planner: str, tasks: str, *, tag: str = "", **settings: Any
+) -> Job:
     """A planner of a model on a task set."""
     cell = "/".join(part for part in (of.name, planner, tasks, tag) if part)
     settings = {"episodes": scale.episodes, "budget": scale.budget} | settings
     arguments = {"folder": of.arguments["folder"], "planner": planner, "device": scale.device}
-    return Task(cell, work.plan, arguments | {"tasks": tasks} | settings, (of,), measures=True)
+    arguments |= {"tasks": tasks} | settings
+    return Job(cell, work.plan, arguments, (of,), measures=True, about=of.about)
 
 
-def swept(scale: Scale, of: Task, planner: str, *, tag: str, **settings: Any) -> Task:
+def swept(scale: Scale, of: Job, planner: str, *, tag: str, **settings: Any) -> Job:
     """One point of a sweep: official tasks, fewer episodes of each."""
     few = scale.sweep_episodes
     return planned(scale, of, planner, "official", tag=tag, episodes=few, **settings)
 
 
-def both_losses(scale: Scale, name: str, call: Callable) -> list[Task]:
+def both_losses(scale: Scale, name: str, call: Callable) -> list[Job]:
     """One measurement of every model of ours and of the paper's loss."""
     tasks = []
     for maze in scale.mazes:
         for seed in range(scale.seeds):
             for of in (ours(scale, maze, seed), papers(scale, maze, seed)):
                 arguments = {"folder": of.arguments["folder"], "device": scale.device}
-                tasks.append(Task(f"{of.name}/{name}", call, arguments, (of,), measures=True))
+                cell = f"{of.name}/{name}"
+                tasks.append(Job(cell, call, arguments, (of,), measures=True, about=of.about))
     return tasks
 
 
-def references(scale: Scale, maze: str, tasks: str) -> list[Task]:
+def references(scale: Scale, maze: str, tasks: str) -> list[Job]:
     """Floor and ceiling."""
-    arguments: dict[str, Any] = {"maze": maze_file(maze), "tasks": tasks}
+    world = world_of(maze)
+    arguments: dict[str, Any] = {"world": world.describe(), "tasks": tasks}
     arguments |= {"episodes": scale.episodes, "budget": scale.budget}
     return [
-        Task(f"{maze}/{which}/{tasks}", work.reference, arguments | {"which": which}, measures=True)
+        Job(
+            f"{maze}/{which}/{tasks}",
+            work.reference,
+            arguments | {"which": which},
+            measures=True,
+            about={"world": world.name, "method": which, "variant": "", "train_seed": None},
+        )
         for which in ("random", "oracle")
     ]
 
 
-def maze_state(scale: Scale) -> list[Task]:
+def maze_state(scale: Scale) -> list[Job]:
     """Table 1A: ours, GP and PAP as the paper has them, floor and ceiling; strangers' mazes."""
-    tasks: list[Task] = []
+    tasks: list[Job] = []
     for maze in scale.mazes:
         for kind in SETS:
             tasks += references(scale, maze, kind)
@@ -156,24 +190,25 @@ def maze_state(scale: Scale) -> list[Task]:
     return tasks
 
 
-def maze_vision(scale: Scale) -> list[Task]:
+def maze_vision(scale: Scale) -> list[Job]:
     """Table 1B: ours from pictures of the grid, fewer with the camera's own; floor and ceiling."""
-    tasks: list[Task] = []
+    tasks: list[Job] = []
     for maze in scale.mazes:
         for kind in SETS:
             tasks += references(scale, maze, kind)
         for seed in range(scale.seeds):
             model = seeing(scale, maze, seed)
+            stored = world_of(maze, observation="image", pictures="grid").describe()
             for kind in SETS:
-                tasks.append(planned(scale, model, "log", kind, tag="grid", pictures="grid"))
+                tasks.append(planned(scale, model, "log", kind, tag="grid", world=stored))
             tasks.append(swept(scale, model, "log", tag="camera"))
             tasks.append(planned(scale, model, "log", "random", tag="camera"))
     return tasks
 
 
-def horizons(scale: Scale) -> list[Task]:
+def horizons(scale: Scale) -> list[Job]:
     """Fig. 2: success against the longest horizon."""
-    longest = scale.train.get("tau_max", LONGEST[-1])
+    longest = scale.settings.temporal.tau_max
     return [
         swept(scale, model, planner, tag=f"tau_max={tau_max}", tau_max=tau_max)
         for maze in scale.mazes
@@ -188,34 +223,34 @@ def horizons(scale: Scale) -> list[Task]:
     ]
 
 
-def data(scale: Scale) -> list[Task]:
+def data(scale: Scale) -> list[Job]:
     """Table 2: shorter walks, and walks in a part of the maze."""
     tasks = []
     for maze in scale.mazes:
         for seed in range(scale.seeds):
             for name, steps in WALKS.items():
-                model = trained(scale, maze, name, seed, walk_steps=steps)
+                model = trained(scale, maze, name, seed, exploration={"walk_steps": steps})
                 tasks.append(planned(scale, model, "log", "official"))
             for name, coverage in COVERAGES.items():
-                model = trained(scale, maze, name, seed, coverage=coverage)
+                model = trained(scale, maze, name, seed, exploration={"coverage": coverage})
                 tasks.append(planned(scale, model, "log", "official"))
             tasks.append(planned(scale, ours(scale, maze, seed), "log", "official"))
     return tasks
 
 
-def probes(scale: Scale) -> list[Task]:
+def probes(scale: Scale) -> list[Job]:
     """Table 4: embedding distance against geodesic distance."""
     return both_losses(scale, "probe", work.probe)
 
 
-def temperature(scale: Scale) -> list[Task]:
+def temperature(scale: Scale) -> list[Job]:
     """Success against beta, and against gamma with and without the horizon-zero term."""
     tasks = []
     for maze in scale.mazes:
         for seed in range(scale.seeds):
             model = ours(scale, maze, seed)
             for planner in BETAS:
-                tasks.append(swept(scale, model, planner, tag="radii", radii=OUR_RADII))
+                tasks.append(swept(scale, model, planner, tag="radii", radii=Planning().radii))
             for gamma in GAMMAS:
                 for zero in (True, False):
                     tag = f"gamma={gamma}" + ("" if zero else "/no zero")
@@ -225,12 +260,12 @@ def temperature(scale: Scale) -> list[Task]:
     return tasks
 
 
-def theory(scale: Scale) -> list[Task]:
+def theory(scale: Scale) -> list[Job]:
     """Learned G against exact G* at each octave, for both losses."""
     return both_losses(scale, "compare", work.compare)
 
 
-STUDIES: dict[str, Callable[[Scale], list[Task]]] = {
+STUDIES: dict[str, Callable[[Scale], list[Job]]] = {
     "maze-state": maze_state,
     "maze-vision": maze_vision,
     "horizons": horizons,

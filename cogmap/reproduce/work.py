@@ -1,37 +1,74 @@
-"""What a worker does for a study, one function a task: record actions, train, measure."""
+"""What a worker does for a study, one function a job: record actions, train, measure.
+
+Worlds travel between processes as their descriptions (World.describe).
+"""
 
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from cogmap import pipeline
 from cogmap.agent import Agent
-from cogmap.cli import Train
-from cogmap.commands.train_ import record_actions, train_run
-from cogmap.devices import Device
-from cogmap.envs.maze import Maze
-from cogmap.envs.pointmaze import PointMaze
-from cogmap.evaluation.evaluate import ceiling, choose_tasks, evaluate, floor
-from cogmap.planning.objective import Rule, rule
+from cogmap.choices import Device
+from cogmap.config import RunConfig
+from cogmap.envs.kinds import restored
+from cogmap.envs.world import World, map_of
+from cogmap.errors import CogmapError
+from cogmap.evaluation.evaluate import ceiling, evaluate, floor
+from cogmap.explore.settings import Exploration
+from cogmap.planning.objective import Horizons, Rule, rule
+from cogmap.progress import no_bars
+from cogmap.report.probes import PAPER_TAUS, probe_model
 from cogmap.reproduce.grid import Row
+from cogmap.settings import RunSettings
+from cogmap.theory.agreement import agreement, learned_score
 
 GOALS, GOALS_SEED = 20, 0  # goals that a learned score is compared at
 
-
-def actions(folder: Path, maze: str, steps: int) -> None:
-    """Random actions, once; shared by all models of a maze."""
-    if not (folder / "meta.json").exists():
-        record_actions(Maze.load(maze), steps=steps, seed=0).save(folder)
+Description = dict[str, Any]
 
 
-def model(folder: Path, settings: dict[str, Any]) -> None:
-    """A training run, or the rest of one."""
-    begun = (folder / "config.json").exists()
-    train_run(Train(resume=folder) if begun else Train(out=folder, **settings), quiet=True)
+def _world(description: Description) -> World:
+    world = restored(description)
+    if world is None:
+        raise CogmapError(f"{description.get('kind')!r} is not one of the package's worlds.")
+    return world
+
+
+def actions(folder: Path, world: Description, steps: int) -> None:
+    """Random transitions, once; shared by all models of a world."""
+    if (folder / "meta.json").exists():
+        return
+    wanted = Exploration(walk_steps=1, action_steps=steps)
+    with tempfile.TemporaryDirectory() as scratch:
+        _, moves = _world(world).explore(wanted, Path(scratch), seed=0, bars=no_bars)
+        moves.save(folder)
+
+
+def model(
+    folder: Path,
+    world: Description,
+    settings: RunSettings,
+    device: Device,
+    dynamics_data: Path | None = None,
+) -> None:
+    """A training run, or the rest of one. Refuses a folder that holds a run of other settings."""
+    settings = replace(settings, device=device)
+    wanted = RunConfig.new(settings, world, dynamics_data=dynamics_data)
+    if not (folder / "config.json").exists():
+        pipeline.train(_world(world), settings, folder, dynamics_data=dynamics_data)
+        return
+    if RunConfig.read(folder / "config.json").fingerprint != wanted.fingerprint:
+        raise CogmapError(
+            f"{folder} holds a run of other settings; delete it, or give another --runs."
+        )
+    pipeline.resume(folder)
 
 
 def plan(
@@ -39,66 +76,62 @@ def plan(
     planner: str,
     device: Device,
     *,
+    world: Description | None = None,
     tau_max: int | None = None,
     gamma: float | None = None,
     horizon_zero: bool = True,
-    pictures: Literal["camera", "grid"] = "camera",
     **tasks: Any,
 ) -> list[Row]:
-    """One planner on one set of tasks."""
+    """One planner on one set of tasks, in the run's own world or as it is described here."""
     agent = Agent.load(folder, device=device)
     chosen: str | Rule = planner
     if gamma is not None:
-        chosen = rule("geometric", tau_max=agent.temporal.config.tau_max, gamma=gamma)
+        settings = replace(agent.planning, planner=planner, gamma=gamma)
+        chosen = rule(settings, tau_max=agent.temporal.config.tau_max)
         chosen = chosen if horizon_zero else replace(chosen, zero_weight=0.0)
-    world = agent.world(pictures=pictures)
-    result = evaluate(agent, planner=chosen, tau_max=tau_max, world=world, **tasks)
-    row = {**result.summary(), "training_minutes": training_minutes(folder)}
-    return [row | ({"pictures": pictures} if agent.temporal.config.sees else {})]
+    here = None if world is None else _world(world)
+    result = evaluate(agent, planner=chosen, tau_max=tau_max, world=here, **tasks)
+    told = {} if gamma is None else {"gamma": gamma, "horizon_zero": horizon_zero}
+    return [{**result.summary(), **told, **trained(folder)}]
 
 
 def reference(
-    maze: str, which: str, tasks: str, episodes: int | None, budget: int | None
+    world: Description, which: str, tasks: str, episodes: int | None, budget: int | None
 ) -> list[Row]:
     """The random policy or the shortest-path oracle."""
-    world = PointMaze(Maze.load(maze))
-    chosen = choose_tasks(world, tasks, episodes=episodes, budget=budget)
-    return [(floor if which == "random" else ceiling)(world, chosen).summary()]
+    here = _world(world)
+    chosen = here.tasks(tasks, episodes=episodes, budget=budget, seed=0)
+    return [(floor if which == "random" else ceiling)(here, chosen).summary()]
 
 
 def probe(folder: Path, device: Device) -> list[Row]:
     """Table 4: what the embeddings know of distance."""
-    from cogmap.report.probes import PAPER_TAUS, probe_model
-
     agent = Agent.load(folder, device=device)
-    assert agent.maze is not None
+    lattice = map_of(agent.world, "a probe").lattice
     taus = [tau for tau in PAPER_TAUS if tau <= agent.temporal.config.tau_max]
-    rows = probe_model(
-        agent.temporal, agent.maze.lattice, rng=np.random.default_rng(GOALS_SEED), taus=taus
-    )
-    return [asdict(row) for row in rows]
+    rows = probe_model(agent.temporal, lattice, rng=np.random.default_rng(GOALS_SEED), taus=taus)
+    return [asdict(row) | trained(folder) for row in rows]
 
 
 def compare(folder: Path, device: Device) -> list[Row]:
     """Learned G against exact G* at each octave."""
-    from cogmap.planning.objective import Horizons
-    from cogmap.theory.agreement import agreement, learned_score
-
     agent = Agent.load(folder, device=device)
-    assert agent.maze is not None
-    lattice = agent.maze.lattice
+    lattice = map_of(agent.world, "the exact score").lattice
     taus = Horizons.octaves(agent.temporal.config.tau_max).taus
     goals = np.random.default_rng(GOALS_SEED).choice(
         len(lattice), min(GOALS, len(lattice)), replace=False
     )
-    rows = agreement(learned_score(agent.temporal, taus), lattice, taus=taus, goals=goals)
-    return [asdict(row) for row in rows]
+    score = learned_score(agent.temporal, taus)
+    rows = agreement(score, lattice.points, lattice.successors, taus=taus, goals=goals)
+    return [asdict(row) | trained(folder) for row in rows]
 
 
-def training_minutes(folder: Path) -> float:
-    """How long both models took to train, by their own reports."""
+def trained(folder: Path) -> Row:
+    """How long both models took to train, by their own reports, on what, and by which code."""
     seconds = 0.0
     for part in ("temporal", "dynamics"):
         lines = (folder / part / "metrics.jsonl").read_text().splitlines()
         seconds += json.loads(lines[-1])["seconds"]
-    return round(seconds / 60, 2)
+    made = RunConfig.read(folder / "config.json").made
+    about = {"training_minutes": round(seconds / 60, 2), "trained_on": made.get("hardware")}
+    return about | {"training_commit": made.get("commit")}

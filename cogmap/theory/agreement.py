@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from cogmap.envs.maze import Lattice
 from cogmap.errors import CogmapError
-from cogmap.planning.objective import LOG_FLOOR
+from cogmap.planning.settings import Planning
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.theory.geodesic import moves_to
 from cogmap.theory.walk import SMALLEST_RATIO, ReversibleWalk
 
+LOG_FLOOR = Planning().floor  # scores below it do not count in log scale
 FAR_MOVES = 20  # five cells or more: the goal lies beyond the next turns
 
 # G of every point towards one goal at all horizons. (S, 2), (2,) -> (S, T)
@@ -63,20 +63,26 @@ def learned_score(model: TemporalModel, taus: np.ndarray) -> Score:
 
 
 def agreement(
-    score: Score, lattice: Lattice, *, taus: np.ndarray, goals: Sequence[int] | np.ndarray
+    score: Score,
+    points: np.ndarray,
+    successors: np.ndarray,
+    *,
+    taus: np.ndarray,
+    goals: Sequence[int] | np.ndarray,
 ) -> list[Agreement]:
-    """Compares a score with G* over all states and some goals. (T,), (K,) states -> T rows
+    """Compares a score with G* over all states and some goals, one row a horizon.
+
+    (S, 2) and (S, M) are the lattice, (T,) the horizons, (K,) the states that are goals.
 
     relative_error = sqrt(mean_{x,g} (exp G - exp G*)^2 / mean_g var_x exp G*). The other fields
     are what Agreement says of them. Far pairs are states at least FAR_MOVES from the goal; where
     a maze has none, they are all states but the goal itself that have a way to it.
     """
     goals = np.asarray(goals)
-    if not len(goals) or goals.min() < 0 or goals.max() >= len(lattice):
+    if not len(goals) or goals.min() < 0 or goals.max() >= len(points):
         raise CogmapError(
-            f"goals={goals.tolist()}; give one or more states from 0 to {len(lattice) - 1}."
+            f"goals={goals.tolist()}; give one or more states from 0 to {len(points) - 1}."
         )
-    points, successors = lattice.points, lattice.successors
     walk = ReversibleWalk.on(successors)
     exact = np.stack([walk.score(taus, goal) for goal in goals])  # (K, S, T)
     learned = np.stack([score(points, points[goal]) for goal in goals]).astype(np.float64)
@@ -85,7 +91,7 @@ def agreement(
     # The move of the shortest path: to the neighbour nearest to the goal, the first if several.
     ahead = moves[:, successors]  # (K, S, M)
     best = np.where(ahead < 0, np.inf, ahead).argmin(-1)  # (K, S)
-    onward = successors[np.arange(len(lattice)), best]
+    onward = successors[np.arange(len(points)), best]
     far = moves >= FAR_MOVES
     pairs = far if far.any() else moves > 0
     return [

@@ -12,15 +12,14 @@ import numpy as np
 import torch
 
 from cogmap.agent import Agent
-from cogmap.envs.maze import CELL, GOAL_RADIUS, Maze
-from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.maze import CELL, GOAL_RADIUS
+from cogmap.envs.world import Task, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
-from cogmap.evaluation.tasks import Task, draw_pairs, official_tasks, pairs_file
 from cogmap.planning.planner import Memory, Planner
 from cogmap.report.figures.projections import align, tsne
 from cogmap.web import messages
-from cogmap.web.scores import Scores, as_is, pca, seen_in_album
+from cogmap.web.scores import Scores, pca
 
 PATIENCE = 20  # decisions without moving after which a route is given up
 PLANNERS_KEPT = 16  # a temperature slider asks for many
@@ -32,14 +31,14 @@ class Chart:
     def __init__(self, folder: Path, *, id: str) -> None:
         self.id, self.folder = id, folder
         self.agent = Agent.load(folder, device="cpu")
-        if self.agent.maze is None:
-            raise CogmapError(f"{folder} was trained without a maze; there is none to show.")
-        self.world: PointMaze = self.agent.world()
+        self.world = self.agent.acting_in(None)
+        self.plane = map_of(self.world, "the page")
         # What takes seconds the first time is done now, not at the first plan.
-        self.world.physics()
-        _ = self.world.paths
-        observe = seen_in_album(self.agent.maze) if self.sees else as_is
-        self.scores = Scores(self.agent.temporal, self.agent.maze, observe)
+        first = self.world.tasks(None, episodes=1, budget=None, seed=0).tasks[0]
+        self.world.begin([first]).shortest()
+        ends = self.plane.lattice.nearest(np.array([first.start, first.goal]))
+        self._first = [as_place(self.plane.lattice.points[end]) for end in ends]
+        self.scores = Scores(self.agent.temporal, self.plane)
         self._planners: dict[str, Planner] = {}
         self._projections: dict[tuple[int, messages.Method], np.ndarray] = {}
         self._lock = threading.Lock()
@@ -51,9 +50,8 @@ class Chart:
 
     @cached_property
     def description(self) -> messages.Map:
-        maze, config = self.world.maze, self.agent.temporal.config
+        maze, config = self.plane.maze, self.agent.temporal.config
         low, high = maze.bounds
-        task = _first_task(maze)
         loss = "softmax contrast" if config.normalised else "binary contrast"
         return messages.Map(
             id=self.id,
@@ -66,8 +64,8 @@ class Chart:
             points=[as_place(point) for point in maze.lattice.points],
             taus=self.scores.taus,
             exact=self.scores.has_exact,
-            start=task.start,
-            goal=task.goal,
+            start=self._first[0],
+            goal=self._first[1],
             pictures=self.sees,
             trained=", ".join(
                 [
@@ -100,7 +98,7 @@ class Chart:
 
     def check(self, asked: messages.PlanRequest) -> Planner:
         """Raises for what cannot be planned, before anything is sent."""
-        self.world.check_task(np.array(asked.start), np.array(asked.goal))
+        self.plane.check_task(np.array(asked.start), np.array(asked.goal))
         return self.planner(asked.planner)
 
     def drive(
@@ -111,7 +109,7 @@ class Chart:
         goal = np.array(asked.goal)
         task = Task("page", asked.start, asked.goal)
         running = as_they_run(
-            self.world, [task], PlannerPolicy(planner, self.world.observe), budget=asked.budget
+            self.world, [task], PlannerPolicy(planner, hold=self.world.hold), budget=asked.budget
         )
         for [episode] in running:
             if not episode.decisions:
@@ -125,13 +123,13 @@ class Chart:
                 candidate=decision.candidate,
                 horizon=decision.horizon,
                 value=decision.value,
-                left=round(self.world.shortest(episode.route[-1], goal), 3),
+                left=round(self.plane.shortest(episode.route[-1], goal), 3),
             )
         yield messages.Outcome(
             success=episode.success,
             steps=episode.steps,
             length=round(episode.length, 3),
-            shortest=round(episode.shortest, 3),
+            shortest=round(self.plane.shortest(np.array(asked.start), goal), 3),
             seconds=round(time.perf_counter() - began, 3),
         )
 
@@ -147,8 +145,8 @@ class Chart:
                 f"candidate (0 to {count - 1}) taken at each place but the last."
             )
         here = np.array(asked.places[-1])
-        self.world.check_place("place", here)
-        self.world.check_place("goal", np.array(asked.goal))
+        self.plane.check_place("place", here)
+        self.plane.check_place("goal", np.array(asked.goal))
         places = np.array(asked.places[:-1]).reshape(-1, 2)
         memory = Memory(self.scores.look(places).numpy(), list(asked.chosen))
         here, goal = (self.scores.observe(np.array([xy])) for xy in (here, asked.goal))
@@ -181,12 +179,3 @@ def _stands_still(route: list[np.ndarray]) -> bool:
 
 def as_place(xy: np.ndarray) -> tuple[float, float]:
     return round(float(xy[0]), 4), round(float(xy[1]), 4)
-
-
-def _first_task(maze: Maze) -> Task:
-    """Where the page begins: the first official task, else a random pair."""
-    if pairs_file(maze) is not None:
-        first = official_tasks(maze, episodes=1, seed=0)[0]
-        centre = maze.lattice.points[maze.lattice.nearest(np.array([first.start, first.goal]))]
-        return Task(first.name, as_place(centre[0]), as_place(centre[1]))
-    return draw_pairs(maze, count=1, seed=0)[0]

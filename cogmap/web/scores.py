@@ -9,11 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cogmap.envs.album import Album
-from cogmap.envs.camera import Camera
-from cogmap.envs.maze import Maze
+from cogmap.envs.maze_map import MazeMap
 from cogmap.errors import CogmapError
-from cogmap.evaluation.rollout import Observe
 from cogmap.planning.objective import Horizons
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
@@ -23,22 +20,12 @@ from cogmap.web import messages
 EXACT_LIMIT = 1600  # states up to which the spectrum of the walk takes seconds
 
 
-def as_is(places: np.ndarray) -> np.ndarray:
-    return places
-
-
-def seen_in_album(maze: Maze) -> Observe:
-    """Pictures of places: the nearest in the package's album, or else the camera's own."""
-    album = Album.packaged(maze)
-    return Camera(maze).pictures if album is None else album.seen
-
-
 class Scores:
     """G over a maze's lattice, learned and exact, at octaves of the horizon."""
 
-    def __init__(self, temporal: TemporalModel, maze: Maze, observe: Observe = as_is) -> None:
-        self.maze, self.observe = maze, observe
-        self.points = maze.lattice.points
+    def __init__(self, temporal: TemporalModel, plane: MazeMap) -> None:
+        self.plane, self.observe = plane, plane.glance
+        self.points = plane.lattice.points
         self.taus = Horizons.octaves(temporal.config.tau_max).taus.tolist()
         self.has_exact = len(self.points) <= EXACT_LIMIT
         self._temporal = temporal
@@ -49,7 +36,7 @@ class Scores:
 
     @cached_property
     def _exact(self) -> ExactScorer:
-        return ExactScorer(self.points, self.maze.lattice.successors, torch.tensor(self.taus))
+        return ExactScorer(self.points, self.plane.lattice.successors, torch.tensor(self.taus))
 
     @torch.no_grad()
     def look(self, places: np.ndarray) -> Tensor:

@@ -101,7 +101,7 @@ def create_app(
     ) -> messages.FieldOfScores:
         """G towards the goal (x, y) from every lattice point at one horizon."""
         chart = shelf.get(id)
-        chart.world.check_bounds("goal", (x, y))
+        chart.plane.check_bounds("goal", (x, y))
         return _field(chart.scores, (x, y), tau, score)
 
     @app.get("/api/maps/{id}/picture", response_class=Response)
@@ -110,7 +110,7 @@ def create_app(
         chart = shelf.get(id)
         if not chart.sees:
             raise CogmapError("this run learned from positions; it sees no pictures.")
-        chart.world.check_place("place", np.array([x, y]))
+        chart.plane.check_place("place", np.array([x, y]))
         seen = chart.scores.observe(np.array([[x, y]]))[0]
         return Response(png(seen), media_type="image/png")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cogmap.envs.maze import Maze
+from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
 from cogmap.planning.objective import Horizons
 from cogmap.temporal.train import load_temporal
@@ -57,7 +58,10 @@ class Training:
         if not version:
             raise CogmapError("the training has not begun to learn yet; ask again in a moment.")
         if self._scores is None or self._scores[0] != version:
-            self._scores = version, Scores(load_temporal(self.folder / "temporal"), self.maze)
+            self._scores = (
+                version,
+                Scores(load_temporal(self.folder / "temporal"), PointMaze(self.maze).map),
+            )
         return self._scores[1]
 
     def stop(self) -> None:

@@ -46,7 +46,7 @@ def compare(
     walk = ReversibleWalk.on(lattice.successors)
     exact = np.stack([walk.score(horizons, goal) for goal in chosen])  # (K, S, T)
     learned = np.stack([score(lattice.points, lattice.points[goal]) for goal in chosen])
-    rows = agreement(score, lattice, taus=horizons, goals=chosen)
+    rows = agreement(score, lattice.points, lattice.successors, taus=horizons, goals=chosen)
     joined = exact > np.log(SMALLEST_RATIO)
     return [
         Comparison(

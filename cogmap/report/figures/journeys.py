@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cogmap.agent import Agent
-from cogmap.envs.pointmaze import PointMaze
-from cogmap.evaluation.evaluate import choose_tasks
+from cogmap.envs.tasks import OFFICIAL_BUDGET
+from cogmap.envs.world import World, map_of
 from cogmap.evaluation.rollout import Episode, PlannerPolicy, run_episodes
-from cogmap.evaluation.tasks import OFFICIAL_BUDGET
 
 LABELS = {"gp": "GP", "pap": "PAP", "log": "ours"}
 PAPER_TAU_MAX = {"large": 512, "giant": 2048}  # App. D, planning demonstrations
@@ -44,17 +43,19 @@ class Journey:
 
 
 def plan_journeys(
-    agent: Agent, world: PointMaze, *, budget: int = OFFICIAL_BUDGET
+    agent: Agent, world: World, *, budget: int = OFFICIAL_BUDGET
 ) -> dict[str, Journey]:
     """One episode of each official task, or of the first random pairs where there are none."""
-    tasks = choose_tasks(world, None, episodes=1).tasks[:TASKS]
+    tasks = world.tasks(None, episodes=1, budget=None, seed=0).tasks[:TASKS]
+    maze = map_of(world, "a figure of routes").maze
     journeys = {}
     for name in LABELS:
         longest = agent.temporal.config.tau_max
         if name != "log":
-            longest = min(longest, PAPER_TAU_MAX.get(world.maze.name, OTHER_TAU_MAX))
+            longest = min(longest, PAPER_TAU_MAX.get(maze.name, OTHER_TAU_MAX))
         planner = agent.planner(name, world=world, tau_max=longest)
-        episodes = run_episodes(world, tasks, PlannerPolicy(planner, world.observe), budget=budget)
+        policy = PlannerPolicy(planner, hold=world.hold)
+        episodes = run_episodes(world, tasks, policy, budget=budget)
         journeys[name] = Journey(name, longest, episodes)
     return journeys
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cogmap.envs.maze import MOVES
-from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.maze_map import MazeMap
 from cogmap.evaluation.rollout import Episode
 from cogmap.planning.planner import Planner
 from cogmap.report.curves import COLOURS, INK, PAP, SIGNAL
@@ -35,14 +35,14 @@ class Arguments:
 
 
 def arguments(
-    planner: str, world: PointMaze, episodes: Sequence[Episode], *, exact: Planner | None = None
+    planner: str, plane: MazeMap, episodes: Sequence[Episode], *, exact: Planner | None = None
 ) -> Arguments:
     """Reads the decisions of episodes; `exact` decides again at each of their places."""
     distance, horizon, reached = [], [], []
     for episode in episodes:
         goal = np.array(episode.task.goal)
         for place, decision in zip(episode.route, episode.decisions):
-            distance.append(world.paths.distance(place, goal))
+            distance.append(plane.paths.distance(place, goal))
             horizon.append(decision.horizon)
             reached.append(episode.success)
     return Arguments(

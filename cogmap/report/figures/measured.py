@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cogmap.report.cells import Row, model_of, rate
+from cogmap.report import paper
+from cogmap.report.cells import Row, rate, seeds_of
 from cogmap.report.curves import GP, INK, OURS, PAP
 from cogmap.report.studies import data_rows
-from cogmap.reproduce import paper
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def data_points(rows: Sequence[Row], maze: str) -> list[DataPoint]:
     points = []
     for name, reported in paper.DATA.items():
         some = data_rows(rows, name, maze)
-        seeds = len({model_of(row)[2] for row in some})
+        seeds = seeds_of(some)
         points.append(DataPoint(name, rate(some) if some else None, seeds, *reported[maze]))
     return points
 

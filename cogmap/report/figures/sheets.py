@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cogmap.agent import Agent
-from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.maze import Maze
+from cogmap.envs.maze_map import MazeMap
+from cogmap.envs.world import World, map_of
 from cogmap.errors import CogmapError
-from cogmap.evaluation.evaluate import choose_tasks
-from cogmap.report import canvas
+from cogmap.report import canvas, paper
 from cogmap.report.cells import Row
 from cogmap.report.curves import success_sheet
 from cogmap.report.figures import embeddings, exact, fields, journeys, law, measured, two_rooms
 from cogmap.report.routes import routes_sheet
 from cogmap.report.studies import TAU_MAX, horizon_panels
-from cogmap.reproduce import paper
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ class Material:
     """What figures are drawn from. Each part is made once, when the first figure needs it."""
 
     agent: Agent
-    world: PointMaze
+    world: World
 
     @cached_property
     def journeys(self) -> dict[str, journeys.Journey]:
@@ -48,12 +48,21 @@ class Material:
     @property
     def goal(self) -> np.ndarray:
         """The goal of the first task."""
-        return np.array(choose_tasks(self.world, None, episodes=1).tasks[0].goal)
+        tasks = self.world.tasks(None, episodes=1, budget=None, seed=0).tasks
+        return np.array(tasks[0].goal)
+
+    @property
+    def plane(self) -> MazeMap:
+        return map_of(self.world, "a figure")
+
+    @property
+    def maze(self) -> Maze:
+        return self.plane.maze
 
     @property
     def height(self) -> float:
         """Of a panel that is MAZE_WIDTH wide, in inches."""
-        rows, columns = self.world.maze.walls.shape
+        rows, columns = self.maze.walls.shape
         return MAZE_WIDTH * rows / columns
 
     def learned(self, taus: Sequence[int]) -> list[int]:
@@ -75,7 +84,7 @@ def fields_sheet(material: Material) -> Figure:
     """Fig. 1A."""
     found = fields.score_fields(
         material.agent.temporal,
-        material.world.maze,
+        material.maze,
         material.goal,
         taus=material.learned(fields.TAUS),
     )
@@ -89,7 +98,7 @@ def fields_sheet(material: Material) -> Figure:
 
 def embeddings_sheet(material: Material) -> Figure:
     """Fig. 1B and 4."""
-    maze, taus = material.world.maze, material.learned(embeddings.TAUS)
+    maze, taus = material.maze, material.learned(embeddings.TAUS)
     found = embeddings.projections(material.agent.temporal, maze.lattice, taus=taus, dimensions=2)
     figure, grid = canvas.panels(1, 1 + len(found), (3.0 * (1 + len(found)), 2.9))
     embeddings.draw_legend(maze, grid[0][0])
@@ -100,7 +109,7 @@ def embeddings_sheet(material: Material) -> Figure:
 
 def embeddings_3d_sheet(material: Material) -> Figure:
     """Fig. 5."""
-    maze, taus = material.world.maze, material.learned(embeddings.TAUS_3D)
+    maze, taus = material.maze, material.learned(embeddings.TAUS_3D)
     found = embeddings.projections(material.agent.temporal, maze.lattice, taus=taus, dimensions=3)
     sides = embeddings.shared_sides(found)
     figure = canvas.pyplot().figure(figsize=(3.6 * (1 + len(found)), 3.4), layout="constrained")
@@ -113,7 +122,7 @@ def embeddings_3d_sheet(material: Material) -> Figure:
 
 def routes_figure(material: Material) -> Figure:
     """Fig. 1C."""
-    maze = material.world.maze
+    maze = material.maze
     drawn = [
         journey.only(journeys.drawn_tasks(maze.name)) for journey in material.journeys.values()
     ]
@@ -124,7 +133,7 @@ def routes_figure(material: Material) -> Figure:
 def exact_sheet(material: Material) -> Figure:
     """Learned against exact."""
     taus = material.learned(exact.TAUS)
-    found = exact.compare(material.agent.temporal, material.world.maze.lattice, taus=taus)
+    found = exact.compare(material.agent.temporal, material.maze.lattice, taus=taus)
     figure, grid = canvas.panels(1, len(found), (3.7 * len(found), 3.6))
     for axes, comparison in zip(grid[0], found):
         exact.draw_comparison(comparison, axes)
@@ -149,7 +158,7 @@ def law_sheet(material: Material) -> Figure:
                 name, world=material.world, tau_max=journey.tau_max, score="exact"
             )
         label = journeys.LABELS[name]
-        found = law.arguments(label, material.world, journey.episodes, exact=again)
+        found = law.arguments(label, material.plane, journey.episodes, exact=again)
         law.draw_law(found, axes, tau_max=journey.tau_max).set_title(journey.title, fontsize=10)
     grid[0][0].set_ylabel("horizon that argued (moves)", fontsize=9)
     grid[0][0].legend(fontsize=8, frameon=False, loc="lower right")

@@ -1,8 +1,6 @@
-"""A walk in a world becomes Trajectories (Sec. 4.1)."""
+"""Wandering in a point maze without a goal: the lattice walk and random actions (Sec. 4.1)."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -10,21 +8,11 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import MOVES, Maze
 from cogmap.envs.physics import Physics
 from cogmap.errors import CogmapError, check_seed
-from cogmap.explore.walks import coverage_mask, lattice_walk, masked
+from cogmap.explore.walks import coverage_mask, graph_walk, masked, split_steps
+from cogmap.progress import Progress
 
 SIMULATOR_STEPS_PER_MOVE = 5  # Sec. 4.1: five simulator steps per lattice transition
 LATTICE_SPREAD = 0.35  # a ball pressed to a wall rests 0.34 beyond the outermost lattice points
-
-Progress = Callable[[Iterable], Iterable]
-
-
-def split_steps(steps: int, episodes: int) -> list[int]:
-    """Steps of each episode, as equal as can be."""
-    if episodes < 1:
-        raise CogmapError(f"episodes={episodes}; give at least one.")
-    if steps < episodes:
-        raise CogmapError(f"steps={steps} over {episodes} episodes leaves empty ones; walk longer.")
-    return [len(part) for part in np.array_split(np.arange(steps), episodes)]
 
 
 def collect_walk(
@@ -37,20 +25,21 @@ def collect_walk(
     in the part where each episode happens to start.
     """
     rng = np.random.default_rng(check_seed(seed))
-    mask = coverage_mask(maze.lattice, coverage, rng)
-    lattice = masked(maze.lattice, mask)
+    points, successors = maze.lattice.points, maze.lattice.successors
+    mask = coverage_mask(successors, coverage, rng)
+    successors = masked(successors, mask)
     starts, index, actions = [0], [], []
     for length in split_steps(steps, episodes):
         start = int(rng.choice(np.flatnonzero(mask)))
         moves = rng.integers(len(MOVES), size=length)
-        states = lattice_walk(lattice, start, moves)
-        moved = np.diff(lattice.points[states], axis=0)  # what was done, blocked moves as stay
+        states = graph_walk(successors, start, moves)
+        moved = np.diff(points[states], axis=0)  # what was done, blocked moves as stay
         index.append(states)
         actions.append(np.append(moved, [[0.0, 0.0]], axis=0).astype(np.int8))
         starts.append(starts[-1] + len(states))
     return Trajectories(
         episode_starts=np.array(starts[:-1]),
-        table=lattice.points.astype(np.float32),
+        table=points.astype(np.float32),
         index=np.concatenate(index),
         actions=np.concatenate(actions),
         hold=SIMULATOR_STEPS_PER_MOVE,
@@ -78,7 +67,7 @@ def collect_actions(
     if hold < 1:
         raise CogmapError(f"hold={hold}; an action lasts at least one simulator step.")
     rng = np.random.default_rng(check_seed(seed))
-    mask = coverage_mask(maze.lattice, coverage, rng)
+    mask = coverage_mask(maze.lattice.successors, coverage, rng)
     lengths = np.array(split_steps(steps, episodes))
     starts = maze.lattice.points[rng.choice(np.flatnonzero(mask), size=episodes)]
     longest = int(lengths.max())

@@ -1,17 +1,17 @@
-"""Where episodes start and end: OGBench's tasks, the fixed pairs, or a user's file (Sec. 4.1)."""
+"""Where episodes of a maze start and end: OGBench's tasks, fixed pairs, a file (Sec. 4.1)."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
 from cogmap.envs.maze import AGENT_RADIUS, CELL, Maze, is_ogbench
-from cogmap.envs.pointmaze import PointMaze
-from cogmap.errors import CogmapError
+from cogmap.envs.maze_map import MazeMap
+from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
+from cogmap.errors import CogmapError, check_seed
 from cogmap.theory.geodesic import moves_to
 
 START_NOISE = 1.0  # OGBench's add_noise: uniform within one unit on each axis
@@ -23,20 +23,11 @@ START_SHIFT = 0.3  # how far the start of a repeated pair may move
 MIN_MOVES = 20  # Sec. 4.1: geodesic separation of at least 20 lattice cells
 
 
-@dataclass(frozen=True)
-class Task:
-    """One start and goal."""
-
-    name: str
-    start: tuple[float, float]
-    goal: tuple[float, float]
-
-
 def pairs_file(maze: Maze) -> dict | None:
     """The package's tasks for one of OGBench's mazes; None for any other maze."""
     if not is_ogbench(maze):
         return None
-    text = resources.files("cogmap.evaluation").joinpath(f"pairs/{maze.name}.json").read_text()
+    text = resources.files("cogmap.envs").joinpath(f"pairs/{maze.name}.json").read_text()
     return json.loads(text)
 
 
@@ -143,10 +134,39 @@ def read_pairs(path: Path) -> list[Task]:
     return tasks
 
 
-def check_tasks(world: PointMaze, tasks: list[Task]) -> None:
-    """Raises for the first task that cannot be run in this world."""
+def check_tasks(plane: MazeMap, tasks: list[Task]) -> None:
+    """Raises for the first task that cannot be run in this maze."""
     for task in tasks:
         try:
-            world.check_task(np.array(task.start), np.array(task.goal))
+            plane.check_task(np.array(task.start), np.array(task.goal))
         except CogmapError as error:
             raise CogmapError(f"{task.name}: {error}") from None
+
+
+def choose_tasks(
+    plane: MazeMap,
+    name: str | None,
+    *,
+    episodes: int | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+) -> TaskSet:
+    """official, random, or a pairs file; by default official where OGBench has tasks.
+
+    `episodes` counts episodes of each task. Official ones differ by OGBench's noise; a pair runs
+    once as written, and again from starts nearby if more are asked for.
+    """
+    check_seed(seed)
+    check_tasks_wanted(episodes=episodes, budget=budget)
+    maze = plane.maze
+    name = name or ("official" if pairs_file(maze) else "random")
+    if name == "official":
+        chosen = official_tasks(maze, episodes=episodes or OFFICIAL_EPISODES, seed=seed)
+        budget = budget or OFFICIAL_BUDGET
+    else:
+        pairs = random_tasks(maze) if name == "random" else read_pairs(Path(name))
+        check_tasks(plane, pairs)
+        chosen = repeated(maze, pairs, episodes=episodes or 1, seed=seed)
+        budget = budget or RANDOM_BUDGET
+    check_tasks(plane, chosen)
+    return TaskSet(Path(name).name, chosen, budget, seed)

@@ -1,0 +1,65 @@
+"""Arguments of the command line as worlds and planning settings, and its progress bars."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tqdm import tqdm
+
+from cogmap.agent import Agent
+from cogmap.cli import Choice
+from cogmap.envs.maze import Maze
+from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.world import World
+from cogmap.errors import CogmapError
+from cogmap.planning.settings import Planning
+from cogmap.progress import Progress
+
+
+def bars(what: str, unit: str) -> Progress:
+    """A progress bar for each part of a run."""
+    return lambda items: tqdm(items, desc=what, unit=unit)
+
+
+def world_for(agent: Agent, settings: Choice) -> World:
+    """Where to act: the run's own world as the flags change it."""
+    here = agent.world
+    if settings.maze is not None:
+        sees = agent.temporal.config.sees
+        here = PointMaze(Maze.load(settings.maze), observation="image" if sees else "state")
+    if isinstance(here, PointMaze):
+        here = dataclasses.replace(here, physics=settings.physics, pictures=settings.pictures)
+    return agent.acting_in(here)
+
+
+def planning_for(agent: Agent, settings: Choice) -> Planning:
+    """How to plan: the run's own settings as the flags change them."""
+    names = ("planner", "directions", "floor", "memory")
+    given = {name: getattr(settings, name) for name in names}
+    return dataclasses.replace(
+        agent.planning, **{name: value for name, value in given.items() if value is not None}
+    )
+
+
+def read_radii(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise CogmapError(f"radii {text!r}; give whole numbers as 1,2,3,4,6.") from None
+
+
+class EpisodeBar:
+    """A progress bar of finished episodes, drawn once there is something to show."""
+
+    def __init__(self) -> None:
+        self._bar: tqdm | None = None
+
+    def __call__(self, finished: int, episodes: int) -> None:
+        if self._bar is None:
+            self._bar = tqdm(desc="planning", unit="episode", total=episodes)
+        if finished > self._bar.n:
+            self._bar.update(finished - self._bar.n)
+        if finished == episodes:
+            self._bar.close()

@@ -1,0 +1,17 @@
+"""How long to wander. No torch here: the command line reads it for its help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """What a world is asked to record before anything is learned."""
+
+    walk_steps: int = 4_000_000
+    """Steps of the walk that pairs are drawn from."""
+    action_steps: int = 100_000
+    """Random actions for the local dynamics, each held for one decision."""
+    coverage: float = 1.0
+    """Share c of the world that the walk may enter."""

@@ -1,0 +1,170 @@
+"""A whole run: explore, learn the temporal model, learn the local dynamics (Alg. 1 and 2)."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from cogmap import devices
+from cogmap.agent import Agent
+from cogmap.config import RunConfig
+from cogmap.data.sampling import Episodes
+from cogmap.data.trajectories import Trajectories
+from cogmap.dynamics.train import train_dynamics
+from cogmap.envs.kinds import restored
+from cogmap.envs.world import World
+from cogmap.errors import CogmapError
+from cogmap.progress import Bars, no_bars
+from cogmap.settings import RunSettings
+from cogmap.temporal.model import TemporalModel
+from cogmap.temporal.train import train_temporal
+
+PICTURES_AT_ONCE = 256
+
+
+def train(
+    world: World | None,
+    settings: RunSettings,
+    folder: str | Path,
+    *,
+    data: str | Path | None = None,
+    dynamics_data: str | Path | None = None,
+    bars: Bars = no_bars,
+) -> Agent:
+    """Makes a run folder: explores the world, or takes datasets instead, and learns both models.
+
+    `data` are observations to draw pairs from, `dynamics_data` transitions; each is a dataset
+    folder, and takes the place of what the world would record. Without a world both must be
+    there, though one dataset with actions serves for both. An interrupted run goes on with
+    `resume`.
+    """
+    folder = Path(folder)
+    if (folder / "config.json").exists():
+        raise CogmapError(
+            f"{folder} holds a run already; continue it with --resume {folder}, "
+            "or choose another --out."
+        )
+    described = None if world is None else world.describe()
+    config = RunConfig.new(
+        settings,
+        described,
+        data=None if data is None else Path(data),
+        dynamics_data=None if dynamics_data is None else Path(dynamics_data),
+    )
+    check(world, config)
+    config.write(folder)
+    return _run(world, config, folder, bars)
+
+
+def resume(folder: str | Path, *, world: World | None = None, bars: Bars = no_bars) -> Agent:
+    """Continues a run with its own settings; every part that is already there is kept.
+
+    `world` is needed for a world that is not one of the package's.
+    """
+    config = RunConfig.read(Path(folder) / "config.json")
+    return _run(world or restored(config.world), config, Path(folder), bars)
+
+
+def _run(world: World | None, config: RunConfig, folder: Path, bars: Bars) -> Agent:
+    settings = config.settings
+    pairs, transitions = _experience(world, config, folder / "data", bars)
+    temporal = train_temporal(
+        pairs,
+        settings.temporal,
+        folder / "temporal",
+        seed=settings.seed,
+        device=settings.device,
+        progress=bars("temporal model", "step"),
+    )
+    dynamics = train_dynamics(
+        looked_at(transitions, temporal),
+        settings.dynamics,
+        folder / "dynamics",
+        seed=settings.seed,
+        device=settings.device,
+        progress=bars("local dynamics", "step"),
+    )
+    return Agent(temporal, dynamics, world, settings.planning)
+
+
+def _experience(
+    world: World | None, config: RunConfig, folder: Path, bars: Bars
+) -> tuple[Trajectories, Trajectories]:
+    """Pairs and transitions: those given, and from the world what is missing."""
+    pairs = None if config.data is None else Trajectories.load(config.data)
+    if config.dynamics_data is not None:
+        transitions: Trajectories | None = Trajectories.load(config.dynamics_data)
+    else:
+        transitions = pairs if pairs is not None and has_transitions(pairs) else None
+    if pairs is not None and transitions is not None:
+        return pairs, transitions
+    if world is None:
+        raise CogmapError(
+            f"this run explores {(config.world or {}).get('kind', 'a world')}, which is not one of "
+            "the package's; give it as `world`."
+        )
+    return world.explore(
+        config.settings.exploration,
+        folder,
+        seed=config.settings.seed,
+        bars=bars,
+        pairs=pairs,
+        transitions=transitions,
+    )
+
+
+def has_transitions(data: Trajectories) -> bool:
+    """Whether local dynamics can be learned from a dataset."""
+    return data.actions is not None and data.table is None
+
+
+def looked_at(data: Trajectories, model: TemporalModel) -> Trajectories:
+    """The same rows as the model's looks, which local dynamics speaks of; states are their own."""
+    if model.eye is None:
+        return data
+    pictures = data.distinct()[0]
+    chip = next(model.parameters()).device
+    parts = []
+    with torch.no_grad():
+        for begin in range(0, len(pictures), PICTURES_AT_ONCE):
+            some = np.array(pictures[begin : begin + PICTURES_AT_ONCE])
+            parts.append(model.look(torch.as_tensor(some, device=chip)).cpu().numpy())
+    looks = np.concatenate(parts)
+    if data.index is not None:
+        looks = looks[data.index]
+    return dataclasses.replace(data, table=None, index=None, observations=looks)
+
+
+def check(world: World | None, config: RunConfig) -> None:
+    """Everything that can be wrong with a run, before anything is written."""
+    settings = config.settings
+    devices.pick(settings.device)
+    if config.data is None:
+        if world is None:
+            raise CogmapError("give --maze to explore, or --data to train on.")
+        world.check(settings.exploration, tau_max=settings.temporal.tau_max)
+        return
+    pairs = Trajectories.load(config.data)
+    pairs.check_finite()
+    Episodes(pairs).check_horizon(settings.temporal.tau_max)
+    if config.dynamics_data is not None:
+        transitions = Trajectories.load(config.dynamics_data)
+        transitions.check_finite()
+        if transitions.observation_shape != pairs.observation_shape:
+            raise CogmapError(
+                f"observations of shape {transitions.observation_shape} for the dynamics, "
+                f"{pairs.observation_shape} for the temporal model; give data of one world."
+            )
+    elif world is None and not has_transitions(pairs):
+        raise CogmapError(
+            f"{config.data} has no actions to learn local dynamics from; "
+            "give --dynamics-data, or --maze to try actions in."
+        )
+    if world is not None and pairs.observation_shape != world.observation_shape:
+        raise CogmapError(
+            f"{config.data} holds observations of shape {pairs.observation_shape}; {world.name} "
+            f"shows {world.observation_shape}. Leave --maze out, or give data of the maze."
+        )

@@ -1,0 +1,50 @@
+"""What the paper reports for its mazes (Tables 1, 2 and 4, Fig. 2's text), as data."""
+
+from __future__ import annotations
+
+# Table 1A: (world, tasks) -> planner -> (SR, SPL)
+GOAL_REACHING = {
+    ("pointmaze-large", "official"): {
+        "gp": (0.92, 0.83),
+        "pap": (0.75, 0.66),
+        "oracle": (1.00, 0.94),
+    },
+    ("pointmaze-giant", "official"): {
+        "gp": (0.76, 0.58),
+        "pap": (0.79, 0.64),
+        "oracle": (1.00, 0.98),
+    },
+    ("pointmaze-large", "random"): {
+        "gp": (0.97, 0.88),
+        "pap": (0.92, 0.83),
+        "oracle": (1.00, 0.95),
+    },
+    ("pointmaze-giant", "random"): {
+        "gp": (0.85, 0.75),
+        "pap": (0.85, 0.77),
+        "oracle": (1.00, 0.95),
+    },
+}
+
+# Table 1B: (world, tasks) -> planner -> (SR, SPL); it gives no SPL of the official tasks
+FROM_IMAGES: dict[tuple[str, str], dict[str, tuple[float, float | None]]] = {
+    ("pointmaze-large", "official"): {"gp": (0.91, None), "pap": (0.79, None)},
+    ("pointmaze-giant", "official"): {"gp": (0.39, None), "pap": (0.53, None)},
+    ("pointmaze-large", "random"): {"gp": (0.95, 0.85), "pap": (0.95, 0.83)},
+    ("pointmaze-giant", "random"): {"gp": (0.78, 0.67), "pap": (0.70, 0.63)},
+}
+
+# Table 2: row -> maze -> (GP, PAP), SR on the official tasks, mean of three seeds
+DATA = {
+    "0.1M": {"large": (0.45, 0.26), "giant": (0.01, 0.00)},
+    "0.4M": {"large": (0.74, 0.68), "giant": (0.15, 0.13)},
+    "1M": {"large": (0.91, 0.68), "giant": (0.49, 0.50)},
+    "4M": {"large": (0.92, 0.75), "giant": (0.76, 0.79)},
+    "c=0.25": {"large": (0.09, 0.27), "giant": (0.00, 0.19)},
+    "c=0.50": {"large": (0.24, 0.26), "giant": (0.03, 0.02)},
+    "c=0.75": {"large": (0.56, 0.59), "giant": (0.36, 0.20)},
+    "c=1": {"large": (0.92, 0.75), "giant": (0.76, 0.79)},
+}
+
+# Table 4, Large: tau -> (near, far)
+PROBES = {1: (0.95, -0.01), 16: (0.91, 0.88), 256: (0.58, 0.97), 4096: (0.57, 0.70)}
