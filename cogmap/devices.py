@@ -1,4 +1,4 @@
-"""Where computation happens: a device, and a place among the processes of torchrun."""
+"""Where computation happens: a device, and a rank among the processes of torchrun."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from torch import distributed
 from cogmap.choices import Device
 from cogmap.errors import CogmapError
 
-__all__ = ["Device", "Place", "hardware", "pick", "place", "together"]
+__all__ = ["Device", "Rank", "hardware", "pick", "rank", "together"]
 
 
 @dataclass(frozen=True)
-class Place:
+class Rank:
     """One process among those that train one model together."""
 
-    rank: int = 0
-    size: int = 1
+    number: int = 0
+    of: int = 1
 
     def share(self, count: int, what: str) -> slice:
         """Its equal part of `count` things."""
-        if count % self.size:
+        if count % self.of:
             raise CogmapError(
-                f"{what}={count} cannot be shared by {self.size} processes; "
-                f"make it a multiple of {self.size}."
+                f"{what}={count} cannot be shared by {self.of} processes; "
+                f"make it a multiple of {self.of}."
             )
-        each = count // self.size
-        return slice(self.rank * each, (self.rank + 1) * each)
+        each = count // self.of
+        return slice(self.number * each, (self.number + 1) * each)
 
 
-def place() -> Place:
+def rank() -> Rank:
     """This process's; alone unless it is inside `together`."""
     if distributed.is_available() and distributed.is_initialized():
-        return Place(distributed.get_rank(), distributed.get_world_size())
-    return Place()
+        return Rank(distributed.get_rank(), distributed.get_world_size())
+    return Rank()
 
 
 @contextmanager
