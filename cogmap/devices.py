@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import distributed
@@ -77,9 +79,20 @@ def pick(device: str | torch.device) -> torch.device:
     return torch.device(device)
 
 
-def hardware() -> str:
-    """What a row of results was measured on."""
-    name = f"{os.cpu_count()} CPU cores"
-    if torch.cuda.is_available():
-        name += f", {torch.cuda.get_device_name()}"
-    return name
+def hardware(device: torch.device | None = None) -> str:
+    """What a row of results was measured on; by default it names a GPU where there is one."""
+    device = pick("auto") if device is None else device
+    words = [f"{os.cpu_count()} CPU cores ({_processor()})", f"threads {torch.get_num_threads()}"]
+    if device.type != "cpu":
+        words.append(torch.cuda.get_device_name(device) if device.type == "cuda" else device.type)
+    return ", ".join([*words, f"torch {torch.__version__}"])
+
+
+def _processor() -> str:
+    """The CPU's model, or at least its kind."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not Linux
+        lines = []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return next(iter(models), platform.machine())
