@@ -15,8 +15,14 @@ ROOMS = ["data", "temporal", "dynamics", "planning", "theory", "explore"]
 BARE_HOST = sys.stdlib_module_names | {"numpy", "torch", "safetensors", "cogmap"}
 
 
-def python(code: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+def python(code: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
 
 
 def statements(tree: ast.AST, *, later: bool) -> Iterator[ast.AST]:
@@ -76,6 +82,17 @@ def test_help_answers_without_torch_and_at_once():
     result = python(code)
     assert result.returncode == 0 and "evaluate" in result.stdout, result.stderr
     assert time.perf_counter() - began < 5.0
+
+
+def test_threads_wait_asleep_unless_the_user_says_otherwise():
+    """Set before torch is imported, which is when OpenMP reads it."""
+    code = (
+        "import os, sys\n{}import cogmap\n"
+        "print(os.environ['OMP_WAIT_POLICY'], 'torch' in sys.modules)"
+    )
+    unset = code.format("os.environ.pop('OMP_WAIT_POLICY', None)\n")  # this process has set it
+    assert python(unset).stdout.split() == ["PASSIVE", "False"]
+    assert python(code.format(""), OMP_WAIT_POLICY="ACTIVE").stdout.split() == ["ACTIVE", "False"]
 
 
 def test_public_names_import_from_the_package():
