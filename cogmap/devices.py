@@ -1,12 +1,14 @@
-"""Where computation happens: a device, and a place among the processes of torchrun."""
+"""Where computation happens: a device, and a rank among the processes of torchrun."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import distributed
@@ -14,32 +16,32 @@ from torch import distributed
 from cogmap.choices import Device
 from cogmap.errors import CogmapError
 
-__all__ = ["Device", "Place", "hardware", "pick", "place", "together"]
+__all__ = ["Device", "Rank", "hardware", "pick", "rank", "together"]
 
 
 @dataclass(frozen=True)
-class Place:
+class Rank:
     """One process among those that train one model together."""
 
-    rank: int = 0
-    size: int = 1
+    number: int = 0
+    of: int = 1
 
     def share(self, count: int, what: str) -> slice:
         """Its equal part of `count` things."""
-        if count % self.size:
+        if count % self.of:
             raise CogmapError(
-                f"{what}={count} cannot be shared by {self.size} processes; "
-                f"make it a multiple of {self.size}."
+                f"{what}={count} cannot be shared by {self.of} processes; "
+                f"make it a multiple of {self.of}."
             )
-        each = count // self.size
-        return slice(self.rank * each, (self.rank + 1) * each)
+        each = count // self.of
+        return slice(self.number * each, (self.number + 1) * each)
 
 
-def place() -> Place:
+def rank() -> Rank:
     """This process's; alone unless it is inside `together`."""
     if distributed.is_available() and distributed.is_initialized():
-        return Place(distributed.get_rank(), distributed.get_world_size())
-    return Place()
+        return Rank(distributed.get_rank(), distributed.get_world_size())
+    return Rank()
 
 
 @contextmanager
@@ -77,9 +79,20 @@ def pick(device: str | torch.device) -> torch.device:
     return torch.device(device)
 
 
-def hardware() -> str:
-    """What a row of results was measured on."""
-    name = f"{os.cpu_count()} CPU cores"
-    if torch.cuda.is_available():
-        name += f", {torch.cuda.get_device_name()}"
-    return name
+def hardware(device: torch.device | None = None) -> str:
+    """What a row of results was measured on; by default it names a GPU where there is one."""
+    device = pick("auto") if device is None else device
+    words = [f"{os.cpu_count()} CPU cores ({_processor()})", f"threads {torch.get_num_threads()}"]
+    if device.type != "cpu":
+        words.append(torch.cuda.get_device_name(device) if device.type == "cuda" else device.type)
+    return ", ".join([*words, f"torch {torch.__version__}"])
+
+
+def _processor() -> str:
+    """The CPU's model, or at least its kind."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not Linux
+        lines = []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return next(iter(models), platform.machine())

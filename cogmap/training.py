@@ -1,4 +1,8 @@
-"""The loop that both models share: steps, schedule, reports, checkpoints, resume, CUDA graph.
+"""The loop that all models share: steps, schedule, reports, checkpoints, resume, CUDA graph.
+
+One model and one loss need nothing more. A model of several networks names its parts, and each
+part descends a loss of its own: of GCIQL, say, the value, the critic and the actor. What follows a
+step rather than a gradient, such as a target network, is moved by `after_step`.
 
 Started by torchrun, several processes train one model: each computes the loss of its share, and
 DistributedDataParallel averages the gradients, which is the gradient of the whole.
@@ -8,7 +12,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,7 +26,9 @@ from cogmap.errors import CogmapError
 from cogmap.progress import Progress
 
 Statistics = dict[str, Tensor]
-Loss = Callable[[Tensor], tuple[Tensor, Statistics]]  # of the share of the steps that are done
+Losses = Tensor | Mapping[str, Tensor]  # one for all parameters, or one for each part
+Loss = Callable[[Tensor], tuple[Losses, Statistics]]  # of the share of the steps that are done
+Schedule = Callable[[int, int], float]  # share of the peak learning rate, of step and steps
 
 REPORT_EVERY = 100  # steps between two lines of metrics.jsonl
 
@@ -33,8 +40,17 @@ class Objective(nn.Module):
         super().__init__()
         self.model, self._loss = model, loss
 
-    def forward(self, done: Tensor) -> tuple[Tensor, Statistics]:
+    def forward(self, done: Tensor) -> tuple[Losses, Statistics]:
         return self._loss(done)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Parameters that follow one loss; no other loss moves them, and it moves no others."""
+
+    parameters: Iterable[nn.Parameter]
+    learning_rate: float  # the schedule's peak
+    weight_decay: float = 0.0
 
 
 class Optimisation(Protocol):
@@ -58,6 +74,11 @@ def one_cycle(step: int, steps: int, *, warm: float = 0.1) -> float:
     return 0.5 * (1 + math.cos(math.pi * (step - rise) / max(1.0, steps - rise)))
 
 
+def constant(step: int, steps: int) -> float:
+    """The peak learning rate throughout."""
+    return 1.0
+
+
 def train(
     model: nn.Module,
     loss: Loss,
@@ -68,27 +89,41 @@ def train(
     folder: Path,
     progress: Progress = iter,
     before_saving: Callable[[], None] = lambda: None,
+    parts: Mapping[str, Part] | None = None,
+    schedule: Schedule = one_cycle,
+    after_step: Callable[[], None] = lambda: None,
+    capture: bool = True,
 ) -> None:
     """Minimises `loss`, which draws its own batch from `generator`, and keeps `folder` loadable.
 
-    `config` is the model's shape, written beside its weights.
+    `config` is the model's shape, written beside its weights. With `parts`, only their parameters
+    are trained, and the loss may return one loss for each by name: the same Lagrangian with two
+    signs trains a model and its multiplier. `after_step` follows every update, without gradients;
+    what it changes must be in the model's state_dict, which is what a checkpoint keeps. On a CUDA
+    device both run as one graph: a loss or hook that waits for a tensor's value, or reads host
+    memory, needs capture=False.
 
     Resumes from folder/training_state.pt where there is one; the result is the same as without
     the interruption (tests/test_training.py).
     """
     device = next(model.parameters()).device
-    place = devices.place()
+    rank = devices.rank()
     objective: nn.Module = Objective(model, loss)
-    if place.size > 1:
+    if rank.of > 1:
+        if parts is not None:  # DistributedDataParallel averages the gradient of one loss
+            raise CogmapError(f"the parts {', '.join(parts)} need one process; leave out torchrun.")
         objective = DistributedDataParallel(objective)
-    rate, share_done = torch.zeros((), device=device), torch.zeros((), device=device)
-    optimiser = torch.optim.AdamW(
-        model.parameters(),
-        lr=rate,
-        weight_decay=settings.weight_decay,
-        fused=True,
-        capturable=device.type == "cuda",
-    )
+    if parts is None:
+        parts = {"all": Part(model.parameters(), settings.learning_rate, settings.weight_decay)}
+    owned = {name: list(part.parameters) for name, part in parts.items()}
+    # Adam treats each number by itself, so one optimiser of several groups is several optimisers.
+    rates = {name: torch.zeros((), device=device) for name in parts}  # a graph sees them change
+    groups = [
+        {"params": owned[name], "lr": rates[name], "weight_decay": part.weight_decay}
+        for name, part in parts.items()
+    ]
+    optimiser = torch.optim.AdamW(groups, fused=True, capturable=device.type == "cuda")
+    share_done = torch.zeros((), device=device)
     first = 0
     if (state := runs.load_state(folder)) is not None:
         first = state["step"]
@@ -101,20 +136,22 @@ def train(
                 f"{folder} was trained on data or settings of another size, or on another kind of "
                 "device; train a new run with --out."
             ) from None
-        for group in optimiser.param_groups:
+        for group, rate in zip(optimiser.param_groups, rates.values()):
             group["lr"] = rate  # the loaded one is a copy that the schedule would not reach
-        if place.rank == 0:
+        if rank.number == 0:
             runs.trim_metrics(folder, first)
 
-    def step() -> tuple[Tensor, Statistics]:
+    def step() -> Statistics:
         value, statistics = objective(share_done)
         optimiser.zero_grad(set_to_none=False)
-        value.backward()
+        reported = descend(value, owned)
         optimiser.step()
-        return value.detach(), statistics
+        with torch.no_grad():
+            after_step()
+        return reported | statistics
 
     def checkpoint(done: int) -> None:
-        if place.rank > 0:
+        if rank.number > 0:
             return
         before_saving()
         runs.save_weights(folder, model, config)
@@ -124,42 +161,56 @@ def train(
 
     if state is None:
         checkpoint(0)  # so that a run killed at any point can be loaded and resumed
-    if device.type == "cuda" and place.size == 1 and first < settings.steps:
-        step = captured(step, model, optimiser, generator)
     model.train()
+    if capture and device.type == "cuda" and rank.of == 1 and first < settings.steps:
+        step = captured(step, model, optimiser, generator)
     began = time.perf_counter()
     for number in progress(range(first, settings.steps)):
-        rate.fill_(settings.learning_rate * one_cycle(number, settings.steps))
+        for name, part in parts.items():
+            rates[name].fill_(part.learning_rate * schedule(number, settings.steps))
         share_done.fill_(number / settings.steps)
-        value, statistics = step()
+        statistics = step()
         done = number + 1
         if done % REPORT_EVERY == 0 or done == settings.steps:
-            row: dict[str, float] = {"step": done, "loss": float(value)}
+            row: dict[str, float] = {"step": done}
             row |= {name: float(value) for name, value in statistics.items()}
             row = _averaged(row, device)
             row["seconds"] = round(time.perf_counter() - began, 3)
-            if place.rank == 0:
+            if rank.number == 0:
                 runs.append_line(folder / "metrics.jsonl", row)
         if done % settings.checkpoint_every == 0 or done == settings.steps:
             checkpoint(done)
     model.eval()
 
 
+def descend(losses: Losses, parts: Mapping[str, list[nn.Parameter]]) -> Statistics:
+    """Adds each loss's gradient to the parameters it is for; the losses by their reported names."""
+    if isinstance(losses, Tensor):
+        losses.backward()
+        return {"loss": losses.detach()}
+    if losses.keys() != parts.keys():
+        raise ValueError(f"losses {', '.join(losses)} do not match the parts {', '.join(parts)}")
+    for name, value in losses.items():
+        value.backward(inputs=parts[name], retain_graph=True)  # losses may share a computation
+    return {f"{name}_loss": value.detach() for name, value in losses.items()}
+
+
 def _averaged(row: dict[str, float], device: torch.device) -> dict[str, float]:
     """The mean of each number over the processes that train together."""
-    if devices.place().size == 1:
+    rank = devices.rank()
+    if rank.of == 1:
         return row
     values = torch.tensor(list(row.values()), dtype=torch.float64, device=device)
     distributed.all_reduce(values)
-    return dict(zip(row, (values / devices.place().size).tolist())) | {"step": row["step"]}
+    return dict(zip(row, (values / rank.of).tolist())) | {"step": row["step"]}
 
 
 def captured(
-    step: Callable[[], tuple[Tensor, Statistics]],
+    step: Callable[[], Statistics],
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
     generator: torch.Generator,
-) -> Callable[[], tuple[Tensor, Statistics]]:
+) -> Callable[[], Statistics]:
     """The same step as one CUDA graph: our small networks wait for launches, not for arithmetic.
 
     The warm-up that capture needs is undone, so a captured run starts where a plain one does.
@@ -188,7 +239,7 @@ def captured(
                 value.copy_(moments[parameter][name]) if parameter in moments else value.zero_()
     generator.set_state(randomness)
 
-    def replay() -> tuple[Tensor, Statistics]:
+    def replay() -> Statistics:
         graph.replay()
         return outcome
 

@@ -12,7 +12,7 @@ import torch
 
 from cogmap import devices
 from cogmap.data.trajectories import Trajectories
-from cogmap.devices import Place
+from cogmap.devices import Rank
 from cogmap.envs.maze import Maze
 from cogmap.envs.wandering import collect_walk
 from cogmap.errors import CogmapError
@@ -147,7 +147,7 @@ def test_lags_that_processes_cannot_share_are_named_and_nothing_is_trained(walk,
 
 @pytest.mark.parametrize(("count", "size"), [(1, 1), (6, 1), (6, 2), (6, 3), (8, 8)])
 def test_the_shares_of_all_processes_are_equal_and_cover_everything_once(count, size):
-    shares = [list(range(count))[Place(rank, size).share(count, "lags")] for rank in range(size)]
+    shares = [list(range(count))[Rank(number, size).share(count, "lags")] for number in range(size)]
     assert sum(shares, []) == list(range(count))
     assert {len(share) for share in shares} == {count // size}
 
@@ -155,13 +155,13 @@ def test_the_shares_of_all_processes_are_equal_and_cover_everything_once(count, 
 @pytest.mark.parametrize(("count", "size"), [(1, 2), (3, 2), (4, 3)])
 def test_what_cannot_be_shared_equally_is_refused(count, size):
     with pytest.raises(CogmapError, match=f"lags={count} cannot be shared by {size} processes"):
-        Place(0, size).share(count, "lags")
+        Rank(0, size).share(count, "lags")
 
 
 def test_a_process_that_torchrun_did_not_start_is_alone(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with devices.together("cpu"):
-        assert devices.place() == Place(rank=0, size=1)
+        assert devices.rank() == Rank(number=0, of=1)
     monkeypatch.setenv("WORLD_SIZE", "1")  # torchrun --nproc-per-node=1
     with devices.together("cpu"):
-        assert devices.place() == Place(rank=0, size=1)
+        assert devices.rank() == Rank(number=0, of=1)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from cogmap.data.trajectories import Trajectories
-from cogmap.dynamics.model import LocalDynamics
+from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.dynamics.train import load_dynamics, squared_error, train_dynamics
 from cogmap.envs.maze import Maze
@@ -28,6 +28,18 @@ def data():
 def trained(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("dynamics")
     return train_dynamics(data, QUICK, folder, seed=0, device="cpu"), folder
+
+
+def test_a_prediction_is_the_state_and_a_move_in_units_of_the_reach():
+    config = DynamicsConfig(observation_size=2, action_size=1, hold=5)
+    reach = torch.tensor([2.0, 3.0])
+    model = LocalDynamics(config, low=torch.zeros(2), high=torch.ones(2), reach=reach)
+    with torch.no_grad():
+        model.layers[-1].weight.zero_()
+        model.layers[-1].bias.copy_(torch.tensor([1.0, -0.5]))
+    states = torch.rand(4, 2)
+    torch.testing.assert_close(model(states, torch.rand(4, 1)), states + torch.tensor([2.0, -1.5]))
+    assert model.hold == 5
 
 
 def test_squared_error_is_the_mean_squared_distance():

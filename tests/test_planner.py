@@ -24,13 +24,11 @@ LARGE = "models/pointmaze-large"
 REGION = PointMaze(Maze.load("large")).goal_region()
 
 
-class Straight(torch.nn.Module):
-    """A world without walls: an action moves by itself."""
+class Straight:
+    """Dynamics written by hand, of a world without walls: an action moves by itself."""
 
-    def __init__(self):
-        super().__init__()
-        self.anchor = torch.nn.Parameter(torch.zeros(1))
-        self.reach = torch.ones(2)
+    hold = 1
+    reach = torch.ones(2)
 
     def along(self, states, actions, steps):
         k = torch.arange(1, steps + 1)[None, :, None]
@@ -66,6 +64,23 @@ def test_in_the_open_every_temperature_heads_for_the_goal(beta):
         goal = 2.0 * np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
         decision = planner.decide(np.zeros(2), goal)
         np.testing.assert_allclose(decision.action, goal / 2.0, atol=1e-6)
+
+
+def test_any_dynamics_will_do_that_say_where_an_action_leads():
+    class Walled(Straight):
+        """With a wall to the right of the start, which nothing passes."""
+
+        def along(self, states, actions, steps):
+            return super().along(states, actions, steps).clamp(max=torch.tensor([0.1, 9.0]))
+
+    scorer, goal = Bowl(), np.array([2.0, 1.0])
+    mean = Rule("test", Horizons(scorer.taus.numpy(), np.full(3, 1 / 3)), math.inf)
+    candidates = Candidates(directions(4), (1,))
+    chosen = [
+        Planner(scorer, world, mean, candidates).decide(np.zeros(2), goal).action
+        for world in (Straight(), Walled())
+    ]
+    np.testing.assert_allclose(chosen, [[1.0, 0.0], [0.0, 1.0]], atol=1e-6)
 
 
 def test_a_decision_is_the_formula_written_out():

@@ -1,7 +1,9 @@
 """Training is repeatable, resumable, and learns what it should (Alg. 1)."""
 
+import copy
 import json
 import shutil
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from cogmap.temporal.losses import AGREEMENT_WEIGHT
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, load_temporal, train_temporal
 from cogmap.theory.walk import ReversibleWalk
-from cogmap.training import one_cycle
+from cogmap.training import Part, constant, one_cycle, train
 
 ROOM = Maze.from_text("####\n#..#\n#..#\n####", name="room")
 
@@ -201,3 +203,155 @@ def test_a_horizon_longer_than_every_episode_is_refused(walk, tmp_path):
     with pytest.raises(CogmapError, match="longest episode"):
         train_temporal(walk, small(tau_max=30_000), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Settings of the loop alone."""
+
+    steps: int = 12
+    learning_rate: float = 0.01
+    weight_decay: float = 0.0
+    checkpoint_every: int = 4
+
+
+class Rival(torch.nn.Module):
+    """A critic that learns from its own slow copy, an actor, and a multiplier of a constraint."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.critic, self.actor = torch.nn.Linear(3, 1), torch.nn.Linear(2, 1)
+        self.target = copy.deepcopy(self.critic).requires_grad_(False)
+        self.multiplier = torch.nn.Parameter(torch.ones(()))
+        self.follows = 0  # times that the target did
+
+    def value(self, critic, states, actions):
+        return critic(torch.cat([states, actions], dim=-1))
+
+    def follow(self):
+        self.follows += 1
+        for slow, fast in zip(self.target.parameters(), self.critic.parameters()):
+            slow.lerp_(fast, 0.1)
+        self.multiplier.clamp_(min=0.0)
+
+    def parts(self):
+        return {
+            "critic": Part(self.critic.parameters(), 0.02, weight_decay=0.1),
+            "actor": Part(self.actor.parameters(), 0.01),
+            "multiplier": Part([self.multiplier], 0.3),
+        }
+
+
+def train_rival(folder, *, schedule=one_cycle, progress=iter):
+    rival, generator = Rival(), torch.Generator().manual_seed(1)
+
+    def loss(done):
+        states, actions = torch.randn(32, 2, generator=generator), torch.ones(32, 1)
+        with torch.no_grad():
+            wanted = states.sum(-1, keepdim=True) + 0.9 * rival.value(rival.target, states, actions)
+        found = rival.value(rival.critic, states, actions)
+        excess = found.square().mean() - 0.5
+        lagrangian = (found - wanted).square().mean() + rival.multiplier * excess
+        acted = rival.value(rival.critic, states, rival.actor(states).tanh())
+        losses = {"critic": lagrangian, "actor": -acted.mean(), "multiplier": -lagrangian}
+        return losses, {"excess": excess.detach()}
+
+    train(
+        rival,
+        loss,
+        Steps(),
+        Steps(),
+        generator=generator,
+        folder=folder,
+        progress=progress,
+        parts=rival.parts(),
+        schedule=schedule,
+        after_step=rival.follow,
+    )
+    return rival
+
+
+def test_parts_that_descend_their_own_losses_are_the_loop_written_out(tmp_path):
+    """Three optimisers, gradients kept apart by hand, and the target moved after every step."""
+    rival, generator = Rival(), torch.Generator().manual_seed(1)
+    optimisers = [
+        torch.optim.AdamW(part.parameters, lr=0.0, weight_decay=part.weight_decay, fused=True)
+        for part in rival.parts().values()
+    ]
+    for number in range(12):
+        for optimiser, peak in zip(optimisers, (0.02, 0.01, 0.3)):
+            optimiser.param_groups[0]["lr"] = torch.tensor(peak * one_cycle(number, 12))
+            optimiser.zero_grad()
+        states, actions = torch.randn(32, 2, generator=generator), torch.ones(32, 1)
+        after = rival.value(rival.target, states, actions)
+        found = rival.value(rival.critic, states, actions)
+        excess = found.square().mean() - 0.5
+        error = (found - (states.sum(-1, keepdim=True) + 0.9 * after)).square().mean()
+        (error + rival.multiplier.detach() * excess).backward()
+        (-rival.multiplier * excess.detach()).backward()
+        frozen = copy.deepcopy(rival.critic).requires_grad_(False)
+        (-rival.value(frozen, states, rival.actor(states).tanh()).mean()).backward()
+        for optimiser in optimisers:
+            optimiser.step()
+        with torch.no_grad():
+            rival.follow()
+    trained = train_rival(tmp_path)
+    assert same(rival.state_dict(), trained.state_dict())
+    untrained = Rival().state_dict()
+    moved = [not torch.equal(v, untrained[name]) for name, v in trained.state_dict().items()]
+    assert all(moved)
+
+
+def test_the_hook_follows_every_update_once(tmp_path):
+    assert train_rival(tmp_path).follows == 12
+    assert train_rival(tmp_path).follows == 0  # nothing is left to do
+
+
+def test_parts_target_and_multiplier_resume_where_they_were(tmp_path):
+    whole = train_rival(tmp_path / "whole")
+    with pytest.raises(Killed):
+        train_rival(tmp_path / "cut", progress=killed_after(6))
+    assert same(whole.state_dict(), train_rival(tmp_path / "cut").state_dict())
+    states = [
+        torch.load(tmp_path / name / "training_state.pt", weights_only=True)["optimiser"]["state"]
+        for name in ("whole", "cut")
+    ]
+    assert len(states[0]) == 5
+    for mine, theirs in zip(*(state.values() for state in states), strict=True):
+        assert mine["step"] == 12 and same(mine, theirs)
+
+
+def test_each_loss_is_reported_by_the_name_of_its_part(tmp_path):
+    train_rival(tmp_path)
+    row = json.loads((tmp_path / "metrics.jsonl").read_text())
+    names = ["step", "critic_loss", "actor_loss", "multiplier_loss", "excess", "seconds"]
+    assert list(row) == names and row["critic_loss"] == -row["multiplier_loss"]
+
+
+def test_a_schedule_is_a_function_of_the_step(tmp_path):
+    asked = []
+
+    def schedule(step, steps):
+        asked.append((step, steps))
+        return constant(step, steps)
+
+    always = train_rival(tmp_path / "always", schedule=schedule)
+    assert sorted(set(asked)) == [(step, 12) for step in range(12)]
+    assert not same(always.state_dict(), train_rival(tmp_path / "cycle").state_dict())
+    still = train_rival(tmp_path / "still", schedule=lambda step, steps: 0.0)
+    assert same(dict(still.named_parameters()), dict(Rival().named_parameters()))
+
+
+def test_a_part_without_a_loss_is_named(tmp_path):
+    rival = Rival()
+    with pytest.raises(ValueError, match="losses critic do not match the parts critic, actor"):
+        train(
+            rival,
+            lambda done: ({"critic": rival.critic.weight.sum()}, {}),
+            Steps(),
+            Steps(),
+            generator=torch.Generator(),
+            folder=tmp_path,
+            parts=rival.parts(),
+        )

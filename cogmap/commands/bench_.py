@@ -52,7 +52,7 @@ def run(settings: Bench) -> None:
 
     figures = measure(agent, maze, recipe, device, effort)
     rows = list(tqdm(figures, desc="measuring", unit="figure"))
-    hardware = speed.hardware(device)
+    hardware = devices.hardware(device)
     print(as_text(table(rows)))
     print(f"maze {maze.name}; decisions with {model}; {hardware}")
     about = {"maze": maze.name, "model": model, "hardware": hardware}

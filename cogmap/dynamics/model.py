@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +27,21 @@ class DynamicsConfig:
     """Fourier features of a state."""
     cycles: float = 2.0
     """Their typical periods across half the data's width: walls are sharp."""
+
+
+class Dynamics(Protocol):
+    """F(x, a): where a held action leads (Eq. 2), as a planner asks for it; learned or known."""
+
+    @property
+    def hold(self) -> int:
+        """Simulator steps that one application stands for."""
+
+    @property
+    def reach(self) -> Tensor:
+        """(d,) typical displacement of one application; the planner computes where this lies"""
+
+    def along(self, states: Tensor, actions: Tensor, steps: int) -> Tensor:
+        """The states passed while one action is held. (N, d), (N, A) -> (N, steps, d)"""
 
 
 class LocalDynamics(nn.Module):
@@ -52,6 +68,11 @@ class LocalDynamics(nn.Module):
             nn.SiLU(),
             nn.Linear(config.width, config.observation_size),
         )
+
+    @property
+    def hold(self) -> int:
+        """Simulator steps that one application stands for."""
+        return self.config.hold
 
     def forward(self, states: Tensor, actions: Tensor) -> Tensor:
         """(N, d), (N, A) -> (N, d)"""

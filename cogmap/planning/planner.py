@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cogmap.dynamics.model import LocalDynamics
+from cogmap.dynamics.model import Dynamics
 from cogmap.errors import CogmapError
 from cogmap.planning.candidates import Candidates
 from cogmap.planning.objective import Rule, log_progress, objective, progress
@@ -109,7 +109,7 @@ class Planner:
     def __init__(
         self,
         scorer: Scorer,
-        dynamics: LocalDynamics,
+        dynamics: Dynamics,
         rule: Rule,
         candidates: Candidates,
         *,
@@ -120,7 +120,7 @@ class Planner:
             raise CogmapError("this rule needs to know which states are the goal (a GoalRegion).")
         self.scorer, self.dynamics, self.rule, self.candidates = scorer, dynamics, rule, candidates
         self._look, self._region = look, region
-        self._device = next(dynamics.parameters()).device
+        self._device = dynamics.reach.device
         self._weights = torch.as_tensor(rule.horizons.weights, dtype=torch.float32).to(self._device)
         self._actions = torch.as_tensor(candidates.actions, dtype=torch.float32).to(self._device)
         self._unit = float(dynamics.reach.norm()) * candidates.steps_per_unit  # a typical move

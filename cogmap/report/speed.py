@@ -7,7 +7,6 @@ and models. Training is the real loop of cogmap/training.py, ended by its progre
 from __future__ import annotations
 
 import itertools
-import os
 import resource
 import sys
 import tempfile
@@ -79,14 +78,6 @@ def process_memory() -> int:
     """Bytes of main memory that the process held at its peak."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak  # Linux counts in kibibytes
-
-
-def hardware(device: torch.device) -> str:
-    """What the figures were measured on."""
-    words = [f"{os.cpu_count()} CPU cores", f"threads {torch.get_num_threads()}"]
-    if device.type != "cpu":
-        words.append(torch.cuda.get_device_name(device) if device.type == "cuda" else device.type)
-    return ", ".join([*words, f"torch {torch.__version__}"])
 
 
 class Clock:

@@ -115,7 +115,7 @@ def train_temporal(
         compose=settings.compose and settings.loss == "softmax",
         tied=settings.tied,
     )
-    share = devices.place().share(settings.lags, "lags")
+    share = devices.rank().share(settings.lags, "lags")
 
     def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.lags, generator=generator, device=chip)
@@ -160,8 +160,8 @@ def main(path: str) -> None:
     seed, device = check_seed(values.pop("seed", 0)), values.pop("device", "auto")
     settings = runs.settings_from(TemporalTraining, values, where=path)
     with devices.together(device):
-        devices.place().share(settings.lags, "lags")  # refused before anything is written
-        if devices.place().rank == 0:
+        devices.rank().share(settings.lags, "lags")  # refused before anything is written
+        if devices.rank().number == 0:
             about = {"seed": seed, "device": device}
             runs.write_json(out / "training.json", about | dataclasses.asdict(settings))
         train_temporal(data, settings, out, seed=seed, device=device)
