@@ -1,6 +1,6 @@
 // Answers from a record instead of a server: the routes and fields that a report holds.
 
-/** The functions of server.js over the JSON that cogmap/report/html.py writes. */
+/** The functions of server.js over the JSON that cogmap/web/report.py writes. */
 export function recordedSource(record) {
   const { map, routes } = record;
   const fields = record.fields.map(({ goal, scores }) => ({ goal, scores: integers(scores) }));
