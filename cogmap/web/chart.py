@@ -40,9 +40,12 @@ class Chart:
         _ = self.world.paths
         observe = seen_in_album(self.agent.maze) if self.sees else as_is
         self.scores = Scores(self.agent.temporal, self.agent.maze, observe)
+        # Requests come from several threads. Each dictionary has its own lock, because a projection
+        # may take seconds and a plan should not wait for it.
         self._planners: dict[str, Planner] = {}
+        self._planners_lock = threading.Lock()
         self._projections: dict[tuple[int, messages.Method], np.ndarray] = {}
-        self._lock = threading.Lock()
+        self._projections_lock = threading.Lock()
 
     @property
     def sees(self) -> bool:
@@ -81,7 +84,7 @@ class Chart:
 
     def projection(self, tau: int, method: messages.Method) -> np.ndarray:
         """The embedding in a plane, turned onto the maze, within [-1, 1]. -> (S, 2)"""
-        with self._lock:
+        with self._projections_lock:
             if (tau, method) not in self._projections:
                 embedding = self.scores.embedding(tau)
                 flat = tsne(embedding, dimensions=2) if method == "tsne" else pca(embedding)
@@ -92,11 +95,12 @@ class Chart:
 
     def planner(self, name: str) -> Planner:
         """By name; the last few are kept, with their goals' embeddings."""
-        found = self._planners.pop(name, None) or self.agent.planner(name, world=self.world)
-        self._planners[name] = found
-        while len(self._planners) > PLANNERS_KEPT:
-            self._planners.pop(next(iter(self._planners)))
-        return found
+        with self._planners_lock:
+            found = self._planners.pop(name, None) or self.agent.planner(name, world=self.world)
+            self._planners[name] = found
+            while len(self._planners) > PLANNERS_KEPT:
+                self._planners.pop(next(iter(self._planners)))
+            return found
 
     def check(self, asked: messages.PlanRequest) -> Planner:
         """Raises for what cannot be planned, before anything is sent."""

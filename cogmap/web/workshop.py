@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -93,7 +94,11 @@ class Training:
             phase=phase,
             step=step,
             of=of,
-            loss=[messages.Report(step=row["step"], loss=row["loss"]) for row in reports],
+            loss=[
+                messages.Report(step=row["step"], loss=row["loss"])
+                for row in reports
+                if math.isfinite(row["loss"])  # a training that diverged reports NaN
+            ],
             seconds=round((self.ended or time.monotonic()) - self.began, 1),
             detail=detail,
             points=[as_place(point) for point in self.maze.lattice.points],
