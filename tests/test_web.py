@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -304,3 +305,15 @@ def test_a_run_from_pictures_has_a_field_and_plans(seeing):
     ).json()
     chosen = inspected["candidates"][inspected["best"]]
     assert chosen["action"][0] > 0.7 and chosen["outcome"][0] > 0.5
+
+
+def test_two_planners_of_a_run_from_pictures_run_at_once_as_they_do_alone(seeing):
+    def steps(planner):
+        asked = {"start": [0, 0], "goal": [8, 0], "planner": planner, "budget": 20}
+        lines = seeing.post("/api/maps/run/plan", json=asked).text.splitlines()
+        return [json.loads(line) for line in lines[:-1]], json.loads(lines[-1])["kind"]
+
+    alone = [steps(planner) for planner in ("log", "gp")]
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(steps, ("log", "gp"))) == alone
+    assert all(len(moves) == 4 and end == "outcome" for moves, end in alone)
