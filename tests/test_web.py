@@ -23,9 +23,11 @@ from fastapi.testclient import TestClient
 from cogmap.agent import Agent
 from cogmap.commands.serve_ import check_port
 from cogmap.envs.album import Album
-from cogmap.envs.maze import Maze
+from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS, Maze
+from cogmap.envs.pointmaze import UNIT
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import evaluate
+from cogmap.planning.candidates import directions
 from cogmap.theory.walk import ReversibleWalk
 from cogmap.web.server import create_app
 
@@ -63,6 +65,17 @@ def test_the_map_is_the_agents_maze(chart, agent):
     assert chart["rows"] == agent.maze.text.splitlines()
     assert np.array_equal(chart["points"], agent.maze.lattice.points)
     assert chart["taus"] == [2**k for k in range(14)]
+
+
+def test_the_map_carries_the_constants_that_the_page_needs(chart, client):
+    lengths = {"cell": CELL, "unit": UNIT, "agent_radius": AGENT_RADIUS, "goal_radius": GOAL_RADIUS}
+    assert {name: chart[name] for name in lengths} == lengths
+    assert chart["candidates"] == len(directions())
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    drawn = schemas["DrawRequest"]["properties"]["rows"]
+    limits = {"smallest": drawn["minItems"], "largest": drawn["maxItems"]}
+    assert chart["drawing"] == limits
+    assert chart["longest_past"] == schemas["InspectRequest"]["properties"]["places"]["maxItems"]
 
 
 def test_a_field_is_the_models_score_at_every_lattice_point(client, chart, agent):

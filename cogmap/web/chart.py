@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from cogmap.agent import Agent
-from cogmap.envs.maze import CELL, GOAL_RADIUS, Maze
-from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS, Maze
+from cogmap.envs.pointmaze import UNIT, PointMaze
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
 from cogmap.evaluation.tasks import Task, draw_pairs, official_tasks, pairs_file
@@ -65,6 +65,8 @@ class Chart:
             low=as_place(low),
             high=as_place(high),
             cell=CELL,
+            unit=UNIT,
+            agent_radius=AGENT_RADIUS,
             goal_radius=GOAL_RADIUS,
             points=[as_place(point) for point in maze.lattice.points],
             taus=self.scores.taus,
@@ -72,6 +74,7 @@ class Chart:
             start=task.start,
             goal=task.goal,
             pictures=self.sees,
+            candidates=len(self.planner("log").candidates.actions),
             trained=", ".join(
                 [
                     *(["from pictures"] if self.sees else []),

@@ -58,6 +58,7 @@ def record(chart: Chart, episodes: Sequence[Episode], *, planner: str) -> dict[s
     return {
         "planner": planner,
         "map": chart.description.model_dump(mode="json") | ends,
+        "steps_per_nat": STEPS_PER_NAT,
         "actions": chosen.candidates.actions.round(4).tolist(),
         "taus": taus,
         "fields": [{"goal": goal, "scores": _packed(fields(chart, goal))} for goal in goals],

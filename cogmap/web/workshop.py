@@ -11,7 +11,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cogmap.envs.maze import Maze
+from cogmap.envs.maze import CELL, Maze
+from cogmap.envs.pointmaze import UNIT
 from cogmap.errors import CogmapError
 from cogmap.planning.objective import Horizons
 from cogmap.temporal.train import load_temporal
@@ -88,6 +89,7 @@ class Training:
         elif self.version():
             phase, detail = "map", "learning G from pairs of observations"
             step = reports[-1]["step"] if reports else 0
+        low, high = self.maze.bounds
         return messages.Job(
             id=self.id,
             map=self.id if phase == "done" else None,
@@ -101,6 +103,11 @@ class Training:
             ],
             seconds=round((self.ended or time.monotonic()) - self.began, 1),
             detail=detail,
+            rows=self.maze.text.splitlines(),
+            low=as_place(low),
+            high=as_place(high),
+            cell=CELL,
+            unit=UNIT,
             points=[as_place(point) for point in self.maze.lattice.points],
             taus=Horizons.octaves(int(self.settings["tau-max"])).taus.tolist(),
             version=self.version(),

@@ -22,7 +22,8 @@ export function recordedSource(record) {
     field: async (id, goal, tau) => {
       const { scores } = fieldOf(goal);
       const begin = map.taus.indexOf(tau) * map.points.length;
-      const values = Array.from(scores.slice(begin, begin + map.points.length), (v) => v / 1000);
+      const whole = scores.slice(begin, begin + map.points.length);
+      const values = Array.from(whole, (value) => value / record.steps_per_nat);
       return { tau, score: "learned", values };
     },
     plan: async (id, request, onLine) => {
