@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from cogmap.envs.album import Album
-from cogmap.envs.camera import Camera, grid_points
+from cogmap.envs.camera import Camera, check_camera, grid_points
 from cogmap.envs.maze import Maze
 from cogmap.errors import CogmapError
 
@@ -74,10 +76,51 @@ def test_state_commands_never_load_a_gl_library():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_without_a_gl_library_the_message_names_the_package(monkeypatch):
+def test_without_a_gl_library_one_line_names_the_package(monkeypatch):
     monkeypatch.setenv("MUJOCO_GL", "nothing")
-    with pytest.raises(CogmapError, match="apt-get install libegl1"):
-        Camera(Maze.load("large"))
+    with pytest.raises(CogmapError, match="apt-get install libegl1") as caught:
+        check_camera(Maze.load("large"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_context_that_cannot_be_made_gets_one_line_before_anything_is_collected(monkeypatch):
+    egl = pytest.importorskip("mujoco.egl")
+
+    def refuse(*size):
+        raise RuntimeError("EGLError(\n\terr = EGL_BAD_ACCESS,\n)")
+
+    monkeypatch.setattr(egl, "GLContext", refuse)
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    with pytest.raises(CogmapError, match="EGL_BAD_ACCESS.*apt-get install") as caught:
+        check_camera(Maze.load("large"))
+    assert "\n" not in str(caught.value)
+
+
+def test_where_pictures_can_be_taken_the_check_says_nothing():
+    check_camera(Maze.from_text("###\n#.#\n###", name="cell"))
+
+
+def test_two_threads_at_once_get_the_pictures_that_one_would_take():
+    maze = Maze.load("large")
+    camera, other = Camera(maze), Camera(maze)
+    points = maze.lattice.points[:: len(maze.lattice) // 8]
+    alone = camera.pictures(points)
+    with ThreadPoolExecutor(3) as pool:
+        forward = pool.submit(camera.pictures, points)
+        backward = pool.submit(camera.pictures, points[::-1])
+        beside = pool.submit(other.pictures, points)
+        assert np.array_equal(forward.result(), alone)
+        assert np.array_equal(backward.result()[::-1], alone)
+        assert np.array_equal(beside.result(), alone)
+
+
+def test_a_camera_that_is_gone_leaves_no_thread_behind():
+    before = set(threading.enumerate())
+    camera = Camera(Maze.from_text("###\n#.#\n###", name="cell"))
+    [thread] = set(threading.enumerate()) - before
+    del camera
+    thread.join(timeout=10)
+    assert not thread.is_alive()
 
 
 def test_the_agent_covers_a_handful_of_pixels_and_all_else_is_constant():

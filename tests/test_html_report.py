@@ -14,8 +14,8 @@ pytest.importorskip("pydantic")
 
 from cogmap.cli import main
 from cogmap.evaluation.evaluate import evaluate
-from cogmap.report.html import MOST_ROUTES, page
 from cogmap.web.chart import Chart
+from cogmap.web.report import MOST_ROUTES, page
 
 LARGE = Path(__file__).parent.parent / "models/pointmaze-large"
 PAIRS = [{"start": [0, 0], "goal": [8, 8]}, {"start": [12, 8], "goal": [24, 16]}]
@@ -113,3 +113,11 @@ def test_report_refuses_what_it_cannot_write_or_plan(capsys, tmp_path):
         assert main(["report", str(LARGE), *arguments]) == 2
         assert word in capsys.readouterr().err
     assert not (tmp_path / "r.html").exists()
+
+
+def test_only_commands_import_the_page():
+    root = Path(__file__).parent.parent / "cogmap"
+    for file in root.rglob("*.py"):
+        room = file.relative_to(root).parts[0]
+        if room not in ("web", "commands"):
+            assert not re.search(r"(from|import) cogmap\.web", file.read_text()), file

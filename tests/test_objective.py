@@ -101,6 +101,12 @@ def test_large_temperatures_tend_to_the_mean(weights):
     assert torch.allclose(100 * (objective(delta, weights, 100.0) - mean), variance / 2, rtol=0.05)
 
 
+@pytest.mark.parametrize(("beta", "limit"), [(1e-320, 0.0), (1e-44, 0.0), (1e308, math.inf)])
+def test_temperatures_beyond_single_precision_are_their_limits(beta, limit):
+    delta, weights = deltas().float(), uneven().float()
+    assert torch.equal(objective(delta, weights, beta), objective(delta, weights, limit))
+
+
 @pytest.mark.parametrize("beta", [1e-3, 0.03, 1.0, 100.0, 1e4, 1e8])
 def test_single_precision_is_enough_at_every_temperature(beta):
     delta, weights = deltas(horizons=4096).float(), uniform(4096)

@@ -75,7 +75,7 @@ def visit(browser):
     """Opens pages; afterwards none of them had an error or asked another host for anything."""
     contexts, wrong = [], []
 
-    def open_page(url, *, forgiven=(), ready=ROUTE, **settings):
+    def open_page(url, *, forgiven=(), ready=ROUTE, prepare=lambda page: None, **settings):
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 800}} | settings))
         contexts.append(context)
         page = context.new_page()
@@ -92,6 +92,7 @@ def visit(browser):
         page.on("console", console)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", request)
+        prepare(page)
         page.goto(url)
         page.wait_for_function(ready)
         return page
@@ -424,3 +425,119 @@ def test_a_run_that_learned_from_pictures_shows_what_it_sees(visit, tmp_path):
 
 def test_a_run_from_positions_shows_no_pictures(server, visit):
     assert not visit(server.url, ready=MAP).is_visible("#pictures")
+
+
+LENGTHS = ["low", "high", "cell", "unit", "agent_radius", "goal_radius", "points", "start", "goal"]
+LENGTHS += ["places", "at", "to", "left", "outcome", "length", "shortest"]
+
+
+def scaled(message, factor):
+    """A message of the server with every length in it times a factor."""
+
+    def times(value):
+        return [times(part) for part in value] if isinstance(value, list) else factor * value
+
+    if isinstance(message, list):
+        return [scaled(part, factor) for part in message]
+    if not isinstance(message, dict):
+        return message
+    return {
+        name: times(value) if name in LENGTHS else scaled(value, factor)
+        for name, value in message.items()
+    }
+
+
+def stand_between(page, *, factor, changed, asked):
+    """Lets the page see a world in which every length is times a factor, and other constants."""
+
+    def pass_on(route):
+        request = route.request
+        url, _, query = request.url.partition("?")
+        given = dict(part.split("=") for part in query.split("&")) if query else {}
+        for axis in {"x", "y"} & set(given):
+            given[axis] = str(float(given[axis]) / factor)
+        body = request.post_data_json and scaled(request.post_data_json, 1 / factor)
+        asked.append((url, body))
+        query = "&".join(f"{name}={value}" for name, value in given.items())
+        answer = route.fetch(url=f"{url}?{query}", post_data=body and json.dumps(body))
+        lines = [scaled(json.loads(line), factor) for line in answer.text().splitlines()]
+        if url.endswith("/api/maps/run"):
+            lines[0] |= changed
+        route.fulfill(response=answer, body="\n".join(map(json.dumps, lines)))
+
+    page.route("**/api/maps/run**", pass_on)
+
+
+def test_the_page_takes_every_constant_of_the_maze_from_the_map(server, visit):
+    asked: list[tuple[str, dict]] = []
+    changed = {"candidates": 11, "longest_past": 4, "drawing": {"smallest": 5, "largest": 7}}
+    plain = visit(server.url)
+    other = visit(
+        server.url,
+        prepare=lambda page: stand_between(page, factor=3, changed=changed, asked=asked),
+    )
+    assert state(other, "map.cell") == 3 * state(plain, "map.cell")
+    shades = {}
+    for page in (plain, other):
+        page.uncheck("#show-exact")
+        page.wait_for_function("cogmap.state.inspected?.candidates")
+        page.focus("#canvas")
+        page.keyboard.press("Escape")
+        page.keyboard.press("ArrowLeft")  # one lattice point
+        page.wait_for_function(f"!cogmap.state.routes.A || {ROUTE}")
+        rested(page)
+        page.wait_for_function("`${cogmap.state.fields.learned.goal}` === `${cogmap.state.goal}`")
+        page.keyboard.press("Escape")
+        settle(page)
+        points = state(page, "map.points")
+        shades[page] = np.array([shade(page, point) for point in points[::9]])
+    assert state(other, "goal") == [3 * v for v in state(plain, "goal")]
+    assert np.abs(shades[plain] - shades[other]).max() <= 3  # the same picture
+    steps = [np.array([step["at"] for step in state(p, "routes.A.steps")]) for p in (plain, other)]
+    assert np.allclose(3 * steps[0], steps[1])
+
+    for x, y in ((17.6, 1), (4, -1.6), (8.3, 0.2)):  # in a wall, touching one, free
+        plain.mouse.click(*pixel(plain, (x, y)))
+        other.mouse.click(*pixel(other, (3 * x, 3 * y)))
+        assert state(other, "goal") == pytest.approx([3 * v for v in state(plain, "goal")])
+        rested(plain)
+        rested(other)
+
+    other.wait_for_function("cogmap.state.inspected?.candidates")
+    for _ in range(6):
+        other.keyboard.press(".")
+    other.wait_for_function("cogmap.state.inspected?.candidates")
+    assert max(len(body["places"]) for url, body in asked if url.endswith("inspect")) == 4
+    texts = other.evaluate(
+        """() => {
+          const texts = [];
+          const before = CanvasRenderingContext2D.prototype.fillText;
+          CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            texts.push(text);
+            before.call(this, text, ...rest);
+          };
+          cogmap.change({});
+          return new Promise((go) => requestAnimationFrame(() => setTimeout(() => go(texts), 30)));
+        }"""
+    )
+    assert "What the planner saw: 11 candidates by value V" in texts
+    other.click("#draw")
+    other.fill("#columns", "30")
+    other.fill("#rows", "1")
+    other.keyboard.press("Tab")
+    rows = state(other, "editor.rows")
+    assert (len(rows[0]), len(rows)) == (7, 5)
+    assert other.get_attribute("#columns", "max") == "7"
+
+
+def test_the_report_takes_the_scale_of_its_scores_from_the_record(visit, tmp_path):
+    (tmp_path / "pairs.json").write_text(json.dumps([{"start": [0, 0], "goal": [4, 0]}]))
+    file = tmp_path / "report.html"
+    arguments = ["report", str(LARGE), "--html", str(file), "--budget", "40"]
+    assert main([*arguments, "--tasks", str(tmp_path / "pairs.json")]) == 0
+    text = file.read_text()
+    other = tmp_path / "other.html"
+    other.write_text(text.replace('"steps_per_nat": 1000', '"steps_per_nat": 500'))
+    first, second = (visit(one.as_uri()) for one in (file, other))
+    values = np.array(state(first, "fields.learned.values"))
+    assert np.allclose(2 * values, state(second, "fields.learned.values"))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +23,11 @@ from fastapi.testclient import TestClient
 from cogmap.agent import Agent
 from cogmap.commands.serve_ import check_port
 from cogmap.envs.album import Album
-from cogmap.envs.maze import Maze
+from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS, Maze
+from cogmap.envs.pointmaze import UNIT
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import evaluate
+from cogmap.planning.candidates import directions
 from cogmap.theory.walk import ReversibleWalk
 from cogmap.web.server import create_app
 
@@ -62,6 +65,17 @@ def test_the_map_is_the_agents_maze(chart, agent):
     assert chart["rows"] == agent.world.maze.text.splitlines()
     assert np.array_equal(chart["points"], agent.world.maze.lattice.points)
     assert chart["taus"] == [2**k for k in range(14)]
+
+
+def test_the_map_carries_the_constants_that_the_page_needs(chart, client):
+    lengths = {"cell": CELL, "unit": UNIT, "agent_radius": AGENT_RADIUS, "goal_radius": GOAL_RADIUS}
+    assert {name: chart[name] for name in lengths} == lengths
+    assert chart["candidates"] == len(directions())
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    drawn = schemas["DrawRequest"]["properties"]["rows"]
+    limits = {"smallest": drawn["minItems"], "largest": drawn["maxItems"]}
+    assert chart["drawing"] == limits
+    assert chart["longest_past"] == schemas["InspectRequest"]["properties"]["places"]["maxItems"]
 
 
 def test_a_field_is_the_models_score_at_every_lattice_point(client, chart, agent):
@@ -304,3 +318,15 @@ def test_a_run_from_pictures_has_a_field_and_plans(seeing):
     ).json()
     chosen = inspected["candidates"][inspected["best"]]
     assert chosen["action"][0] > 0.7 and chosen["outcome"][0] > 0.5
+
+
+def test_two_planners_of_a_run_from_pictures_run_at_once_as_they_do_alone(seeing):
+    def steps(planner):
+        asked = {"start": [0, 0], "goal": [8, 0], "planner": planner, "budget": 20}
+        lines = seeing.post("/api/maps/run/plan", json=asked).text.splitlines()
+        return [json.loads(line) for line in lines[:-1]], json.loads(lines[-1])["kind"]
+
+    alone = [steps(planner) for planner in ("log", "gp")]
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(steps, ("log", "gp"))) == alone
+    assert all(len(moves) == 4 and end == "outcome" for moves, end in alone)

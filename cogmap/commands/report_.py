@@ -15,8 +15,8 @@ OFFICIAL_EPISODES = 4  # of each of OGBench's five tasks
 
 def run(settings: Report) -> None:
     try:
-        from cogmap.report.html import page
         from cogmap.web.chart import Chart
+        from cogmap.web.report import page
     except ImportError as error:
         raise CogmapError(f"the report needs {error.name}; pip install 'cogmap[web]'.") from None
     chart = Chart(settings.run, id="run")

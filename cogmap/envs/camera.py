@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import weakref
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +23,8 @@ from cogmap.envs.physics import load_mujoco, pointmaze_xml
 from cogmap.errors import CogmapError
 
 SIZE = 64  # pixels on a side
-SHADES = 192  # OGBench's floor: red and green rise with the place, up to this
-GRID = 0.25  # spacing of the places that pictures are taken at
+SHADES = 192  # OGBench's floor: red rises along one axis and green along the other, up to this
+GRID = 0.25  # spacing of the positions that pictures are taken at
 NEAREST_WALL = 0.65  # a ball pressed to a wall rests 0.657 from it
 
 
@@ -42,7 +45,10 @@ def pixels_xml(maze: Maze) -> str:
 
 
 class Camera:
-    """Takes pictures of one maze, without a screen.
+    """Takes pictures of one maze, without a screen, for any number of threads.
+
+    A GL context belongs to the thread in which it was made current. The camera therefore makes and
+    uses its context in one thread of its own; who asks for a picture waits for that thread.
 
     MuJoCo's own Renderer draws with the library that was chosen when mujoco was first imported,
     which may have been for states alone; this one chooses for itself.
@@ -59,20 +65,30 @@ class Camera:
         self._view.lookat[:2] = 2 * (width - 3), 2 * (height - 3)
         self._view.distance = 5 * (width - 2)
         self._view.elevation = -90
+        self._scene = mujoco.MjvScene(self._model, maxgeom=1000 + self._model.ngeom)
+        self._options, self._frame = mujoco.MjvOption(), mujoco.MjrRect(0, 0, SIZE, SIZE)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="camera")
+        context, self._drawing = self._thread.submit(self._begin_drawing).result()
+        closing = weakref.finalize(self, _close, self._thread, self._drawing, context)
+        closing.atexit = False  # the thread has ended by then
+
+    def _begin_drawing(self) -> tuple[Any, Any]:
+        """Makes the GL context and what MuJoCo draws with; runs in the camera's thread."""
+        mujoco = self._mujoco
         backend = os.environ.get("MUJOCO_GL", "egl")
         try:
             library = importlib.import_module(f"mujoco.{backend}")
-            self._context = library.GLContext(SIZE, SIZE)
-            self._context.make_current()
-            self._drawing = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_150)
+            context = library.GLContext(SIZE, SIZE)
+            context.make_current()
+            drawing = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_150)
         except Exception as error:  # the GL libraries raise many kinds
+            reason = " ".join(str(error).split())  # one line: some have many
             raise CogmapError(
-                f"cannot take pictures with {backend} ({error}); install a GL library (Debian: "
+                f"cannot take pictures with {backend} ({reason}); install a GL library (Debian: "
                 "apt-get install libegl1 libgl1-mesa-dri), or libosmesa6 and set MUJOCO_GL=osmesa."
             ) from None
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._drawing)
-        self._scene = mujoco.MjvScene(self._model, maxgeom=1000 + self._model.ngeom)
-        self._options, self._frame = mujoco.MjvOption(), mujoco.MjrRect(0, 0, SIZE, SIZE)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, drawing)
+        return context, drawing
 
     def _colour_floor(self) -> None:
         """Red rises along one side of the floor, green along the other; blue is even."""
@@ -86,10 +102,13 @@ class Camera:
 
     def picture(self, xy: np.ndarray) -> np.ndarray:
         """What the camera sees with the agent there. (2,) -> (64, 64, 3) uint8"""
+        return self._thread.submit(self._draw, xy).result()
+
+    def _draw(self, xy: np.ndarray) -> np.ndarray:
+        """`picture`, in the camera's thread."""
         mujoco = self._mujoco
         self._data.qpos[:] = xy
         mujoco.mj_forward(self._model, self._data)
-        self._context.make_current()
         everything = mujoco.mjtCatBit.mjCAT_ALL.value
         mujoco.mjv_updateScene(
             self._model, self._data, self._options, None, self._view, everything, self._scene
@@ -106,14 +125,24 @@ class Camera:
         return np.stack([self.picture(point) for point in progress(points)])
 
 
+def _close(thread: ThreadPoolExecutor, drawing: Any, context: Any) -> None:
+    """Frees what a camera drew with, in the thread that owns it."""
+    thread.submit(drawing.free)
+    thread.submit(context.free)
+    thread.shutdown(wait=False)
+
+
+def check_camera(maze: Maze) -> None:
+    """Raises, within a second, where pictures of the maze cannot be taken on this machine.
+
+    For whoever is about to spend minutes before the first picture.
+    """
+    Camera(maze).picture(maze.lattice.points[0])
+
+
 def grid_points(maze: Maze, spacing: float = GRID) -> np.ndarray:
-    """Places on a fine grid where the agent can stand. (P, 2)"""
+    """Positions on a fine grid where the agent can stand. (P, 2)"""
     low, high = maze.bounds
     xs, ys = (np.arange(low[k], high[k] + spacing / 2, spacing) for k in (0, 1))
     grid = np.stack(np.meshgrid(xs, ys, indexing="xy"), axis=-1).reshape(-1, 2)
     return grid[maze.clearance(grid) >= NEAREST_WALL]
-
-
-def check_camera(maze: Maze) -> None:
-    """Raises in one line where no picture can be taken here."""
-    Camera(maze)

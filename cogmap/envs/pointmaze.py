@@ -15,7 +15,7 @@ from torch import Tensor
 
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.album import Album
-from cogmap.envs.camera import SIZE, Camera
+from cogmap.envs.camera import SIZE, Camera, check_camera
 from cogmap.envs.maze import GOAL_RADIUS, Maze
 from cogmap.envs.maze_map import MazeMap
 from cogmap.envs.physics import STEP_LENGTH, KinematicPhysics, MujocoPhysics, Physics
@@ -129,7 +129,7 @@ class PointMaze:
         coverage_mask(self.maze.lattice.successors, settings.coverage, np.random.default_rng(0))
         self.simulator()
         if self.observation == "image" and Album.packaged(self.maze) is None:
-            _ = self._camera  # a missing GL library is said now, not after minutes of wandering
+            check_camera(self.maze)  # said now, not after minutes of wandering
 
     def explore(
         self,

@@ -94,9 +94,10 @@ def objective(delta: Tensor, weights: Tensor, beta: float) -> Tensor:
     """
     if not beta >= 0.0:
         raise CogmapError(f"beta={beta}; the temperature is a number from 0 to inf.")
-    if beta == 0.0:
+    tiny = torch.finfo(delta.dtype).tiny
+    if beta < tiny:  # zero, or so near that delta / beta would be 0 / 0
         return delta.amax(-1)
-    if math.isinf(beta):
+    if beta > tiny**-0.5:  # infinite, or so large that delta / beta would be rounded to zero
         return delta @ weights
     best = delta.amax(-1, keepdim=True)
     below = (delta - best) / beta  # at most zero

@@ -234,8 +234,9 @@ class Planner:
     def _goal(self, goal: np.ndarray, row: Tensor) -> Tensor:
         """A goal's embedding, computed once."""
         key = np.ascontiguousarray(goal).tobytes()
-        if key not in self._goals:
+        found = self._goals.get(key)  # looked up once: another thread may clear in between
+        if found is None:
             if len(self._goals) >= 1024:  # a long-lived planner does not grow without end
                 self._goals.clear()
-            self._goals[key] = self.scorer.embed_goals(row[None])[0]
-        return self._goals[key]
+            found = self._goals[key] = self.scorer.embed_goals(row[None])[0]
+        return found

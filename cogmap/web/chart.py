@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from cogmap.agent import Agent
-from cogmap.envs.maze import CELL, GOAL_RADIUS
+from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS
+from cogmap.envs.pointmaze import UNIT
 from cogmap.envs.world import Task, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
@@ -35,13 +36,17 @@ class Chart:
         self.plane = map_of(self.world, "the page")
         # What takes seconds the first time is done now, not at the first plan.
         first = self.world.tasks(None, episodes=1, budget=None, seed=0).tasks[0]
-        self.world.begin([first]).shortest()
+        self.plane.positions().begin([first])
+        _ = self.plane.paths
         ends = self.plane.lattice.nearest(np.array([first.start, first.goal]))
         self._first = [as_place(self.plane.lattice.points[end]) for end in ends]
         self.scores = Scores(self.agent.temporal, self.plane)
+        # Requests come from several threads. Each dictionary has its own lock, because a projection
+        # may take seconds and a plan should not wait for it.
         self._planners: dict[str, Planner] = {}
+        self._planners_lock = threading.Lock()
         self._projections: dict[tuple[int, messages.Method], np.ndarray] = {}
-        self._lock = threading.Lock()
+        self._projections_lock = threading.Lock()
 
     @property
     def sees(self) -> bool:
@@ -60,6 +65,8 @@ class Chart:
             low=as_place(low),
             high=as_place(high),
             cell=CELL,
+            unit=UNIT,
+            agent_radius=AGENT_RADIUS,
             goal_radius=GOAL_RADIUS,
             points=[as_place(point) for point in maze.lattice.points],
             taus=self.scores.taus,
@@ -67,6 +74,7 @@ class Chart:
             start=self._first[0],
             goal=self._first[1],
             pictures=self.sees,
+            candidates=len(self.planner("log").candidates.actions),
             trained=", ".join(
                 [
                     *(["from pictures"] if self.sees else []),
@@ -79,7 +87,7 @@ class Chart:
 
     def projection(self, tau: int, method: messages.Method) -> np.ndarray:
         """The embedding in a plane, turned onto the maze, within [-1, 1]. -> (S, 2)"""
-        with self._lock:
+        with self._projections_lock:
             if (tau, method) not in self._projections:
                 embedding = self.scores.embedding(tau)
                 flat = tsne(embedding, dimensions=2) if method == "tsne" else pca(embedding)
@@ -90,11 +98,12 @@ class Chart:
 
     def planner(self, name: str) -> Planner:
         """By name; the last few are kept, with their goals' embeddings."""
-        found = self._planners.pop(name, None) or self.agent.planner(name, world=self.world)
-        self._planners[name] = found
-        while len(self._planners) > PLANNERS_KEPT:
-            self._planners.pop(next(iter(self._planners)))
-        return found
+        with self._planners_lock:
+            found = self._planners.pop(name, None) or self.agent.planner(name, world=self.world)
+            self._planners[name] = found
+            while len(self._planners) > PLANNERS_KEPT:
+                self._planners.pop(next(iter(self._planners)))
+            return found
 
     def check(self, asked: messages.PlanRequest) -> Planner:
         """Raises for what cannot be planned, before anything is sent."""

@@ -15,15 +15,27 @@ Score = Literal["learned", "exact"]
 Method = Literal["pca", "tsne"]
 Phase = Literal["exploring", "map", "dynamics", "done", "failed", "stopped"]
 
-LARGEST_DRAWN = 16  # cells on a side of a drawn maze: more would not train within two minutes
+SMALLEST_DRAWN = 3  # cells on a side of a drawn maze: a border and one row within it
+LARGEST_DRAWN = 16  # more would not train within two minutes
+LONGEST_PAST = 1000  # decisions that one inspection may be given
 
 
 class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+class Drawing(Message):
+    """What a maze that is drawn on the page may be."""
+
+    smallest: int = Field(default=SMALLEST_DRAWN, description="cells on a side, with the border")
+    largest: int = LARGEST_DRAWN
+
+
 class Map(Message):
-    """A trained run: its maze, and what can be asked of it."""
+    """A trained run: its maze, and what can be asked of it.
+
+    The page and the report know the maze's lengths from here alone.
+    """
 
     id: str
     name: str
@@ -31,7 +43,9 @@ class Map(Message):
     low: Place = Field(description="lower corner of the maze; row 0 begins there")
     high: Place
     cell: float = Field(description="side of a cell")
-    goal_radius: float
+    unit: float = Field(description="one lattice move")
+    agent_radius: float = Field(description="the agent stands at least this far from walls")
+    goal_radius: float = Field(description="a route has arrived when it is this close to the goal")
     points: list[Place] = Field(description="the lattice")
     taus: list[int] = Field(description="octaves of the horizon")
     exact: bool = Field(description="whether the maze is small enough for G*")
@@ -39,6 +53,9 @@ class Map(Message):
     goal: Place
     pictures: bool = Field(description="whether the model sees pictures instead of positions")
     trained: str = Field(description="one line: the loss, the walk, the horizons")
+    candidates: int = Field(description="actions that a planner weighs in one decision")
+    longest_past: int = Field(default=LONGEST_PAST, description="most places of one InspectRequest")
+    drawing: Drawing = Drawing()
 
 
 class FieldOfScores(Message):
@@ -97,8 +114,14 @@ class Failure(Message):
 class InspectRequest(Message):
     """The candidates of one decision, given the decisions before it."""
 
-    places: list[Place] = Field(min_length=1, max_length=1000, description="the last one is here")
-    chosen: list[int] = Field(max_length=1000, description="candidates taken at all but the last")
+    places: list[Place] = Field(
+        min_length=1,
+        max_length=LONGEST_PAST,
+        description="where it was decided so far; the last is inspected",
+    )
+    chosen: list[int] = Field(
+        max_length=LONGEST_PAST, description="candidates taken at all places but the last"
+    )
     goal: Place
     planner: str = "log"
 
@@ -119,7 +142,9 @@ class Candidates(Message):
 
 class DrawRequest(Message):
     rows: list[str] = Field(
-        min_length=3, max_length=LARGEST_DRAWN, description="'#' wall, '.' free; equal lengths"
+        min_length=SMALLEST_DRAWN,
+        max_length=LARGEST_DRAWN,
+        description="'#' wall, '.' free; equal lengths",
     )
 
 
@@ -139,6 +164,11 @@ class Job(Message):
     loss: list[Report] = Field(description="of the temporal model")
     seconds: float
     detail: str = Field(description="what is going on, or what went wrong, in words")
+    rows: list[str] = Field(description="as in Map, like the lengths that follow")
+    low: Place
+    high: Place
+    cell: float
+    unit: float
     points: list[Place]
     taus: list[int]
     version: int = Field(description="grows when a new state of the model can be looked at")

@@ -15,10 +15,12 @@ from typing import Annotated
 
 import numpy as np
 from fastapi import FastAPI, HTTPException, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 
 import cogmap
+from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
 from cogmap.web import messages
 from cogmap.web.chart import Chart
@@ -26,6 +28,8 @@ from cogmap.web.scores import Scores
 from cogmap.web.workshop import Training, Workshop
 
 SERVED = "run"  # id of the run that the server was started with
+MOST_REASONS = 10  # of one refusal
+LONGEST_REASON = 400  # characters
 Coordinate = Annotated[float, Query(allow_inf_nan=False)]
 
 
@@ -78,7 +82,20 @@ def create_app(
 
     @app.exception_handler(CogmapError)
     def refuse(request: Request, error: CogmapError) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, status_code=422)
+        return JSONResponse({"detail": _printable(str(error))}, status_code=422)
+
+    @app.exception_handler(RequestValidationError)
+    def explain(request: Request, error: RequestValidationError) -> JSONResponse:
+        # FastAPI's own answer repeats the input, and fails where that is NaN: JSON has none.
+        detail = [
+            {
+                "type": one["type"],
+                "loc": [_printable(k) if isinstance(k, str) else k for k in one["loc"]],
+                "msg": _printable(one["msg"]),
+            }
+            for one in error.errors()[:MOST_REASONS]
+        ]
+        return JSONResponse({"detail": detail}, status_code=422)
 
     @app.get("/api/health")
     def health() -> dict[str, bool]:
@@ -164,16 +181,22 @@ def create_app(
     @app.get("/api/jobs/{id}/field")
     def job_field(id: str, x: Coordinate, y: Coordinate, tau: int) -> messages.FieldOfScores:
         """G as it is at the newest checkpoint of a training."""
-        return _field(_training(workshop, id).scores(), (x, y), tau, "learned")
+        training = _training(workshop, id)
+        PointMaze(training.maze).map.check_bounds("goal", (x, y))
+        return _field(training.scores(), (x, y), tau, "learned")
 
     @app.get("/files/{id}/{path:path}", response_class=FileResponse)
     def file(id: str, path: str) -> FileResponse:
         """A file of the run's folder, such as config.json or temporal/metrics.jsonl."""
         root = shelf.get(id).folder.resolve()
-        found = (root / path).resolve()
+        try:
+            found = (root / path).resolve()
+            exists = found.is_file()
+        except (OSError, ValueError):  # a name that no file can have: too long, or with a null byte
+            raise HTTPException(404, "the run has no such file.") from None
         if not found.is_relative_to(root):
             raise HTTPException(403, "that path lies outside the run folder.")
-        if not found.is_file():
+        if not exists:
             raise HTTPException(404, f"the run has no file {path!r}.")
         return FileResponse(found)
 
@@ -215,5 +238,13 @@ def _training(workshop: Workshop, id: str) -> Training:
 def _field(
     scores: Scores, goal: messages.Place, tau: int, score: messages.Score
 ) -> messages.FieldOfScores:
-    values = scores.field(goal, tau, score).round(3).tolist()
-    return messages.FieldOfScores(tau=tau, score=score, values=values)
+    values = scores.field(goal, tau, score)
+    if not np.isfinite(values).all():
+        raise CogmapError("the scores of this model are not finite; its training has diverged.")
+    return messages.FieldOfScores(tau=tau, score=score, values=values.round(3).tolist())
+
+
+def _printable(text: str) -> str:
+    """Text that can be sent whatever was asked: not endless, and without halves of characters."""
+    text = text.encode(errors="backslashreplace").decode()
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 4] + " ..."

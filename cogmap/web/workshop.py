@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -10,8 +11,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cogmap.envs.maze import Maze
-from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.maze import CELL, Maze
+from cogmap.envs.pointmaze import UNIT, PointMaze
 from cogmap.errors import CogmapError
 from cogmap.planning.objective import Horizons
 from cogmap.temporal.train import load_temporal
@@ -91,15 +92,25 @@ class Training:
         elif self.version():
             phase, detail = "map", "learning G from pairs of observations"
             step = reports[-1]["step"] if reports else 0
+        low, high = self.maze.bounds
         return messages.Job(
             id=self.id,
             map=self.id if phase == "done" else None,
             phase=phase,
             step=step,
             of=of,
-            loss=[messages.Report(step=row["step"], loss=row["loss"]) for row in reports],
+            loss=[
+                messages.Report(step=row["step"], loss=row["loss"])
+                for row in reports
+                if math.isfinite(row["loss"])  # a training that diverged reports NaN
+            ],
             seconds=round((self.ended or time.monotonic()) - self.began, 1),
             detail=detail,
+            rows=self.maze.text.splitlines(),
+            low=as_place(low),
+            high=as_place(high),
+            cell=CELL,
+            unit=UNIT,
             points=[as_place(point) for point in self.maze.lattice.points],
             taus=Horizons.octaves(int(self.settings["tau-max"])).taus.tolist(),
             version=self.version(),

@@ -55,7 +55,8 @@ export function bindControls(app, { refresh, planning, training, horizon, showMa
     find("canvas").focus({ preventScroll: true });
   });
   const size = () => {
-    const rows = resized(app.state.editor.rows, find("columns").value, find("rows").value);
+    const { editor, map } = app.state;
+    const rows = resized(editor.rows, find("columns").value, find("rows").value, map.drawing);
     app.change({ editor: { rows, cursor: [1, 1] } });
   };
   on("columns", "change", size);
@@ -114,6 +115,10 @@ function sync(state) {
   const { job } = state;
   const there = job ? `Back to the training, ${phaseText(job)}` : "Draw your own maze";
   put("draw", "textContent", state.mode === "map" ? there : "Back to the map");
+  for (const side of ["rows", "columns"]) {
+    put(side, "min", String(state.map?.drawing.smallest ?? ""));
+    put(side, "max", String(state.map?.drawing.largest ?? ""));
+  }
   put("rows", "value", String(state.editor.rows.length));
   put("columns", "value", String(state.editor.rows[0].length));
   put("progress", "max", job?.of || 1);

@@ -1,8 +1,5 @@
 // A maze of one's own: cells painted with the pointer or the keyboard. Row 0 lies at the bottom.
 
-export const SMALLEST = 4;
-export const LARGEST = 16;
-
 function grid(rows, rect) {
   const side = Math.floor(Math.min(64, rect.w / rows[0].length, rect.h / rows.length));
   return { side, x: rect.x, y: rect.y, h: side * rows.length };
@@ -46,9 +43,10 @@ export function painted(rows, [i, j], mark) {
   return rows.map((row, k) => (k === i ? row.slice(0, j) + mark + row.slice(j + 1) : row));
 }
 
-/** The same maze with another number of columns and rows; what is new is free. */
-export function resized(rows, width, height) {
-  const clamp = (n) => Math.max(SMALLEST, Math.min(LARGEST, Math.round(n) || SMALLEST));
+/** The same maze with another number of columns and rows, each from smallest to largest; new cells
+ *  are free. */
+export function resized(rows, width, height, { smallest, largest }) {
+  const clamp = (n) => Math.max(smallest, Math.min(largest, Math.round(n) || smallest));
   const [w, h] = [clamp(width), clamp(height)];
   return Array.from({ length: h }, (_, i) =>
     Array.from({ length: w }, (_, j) => {

@@ -36,7 +36,7 @@ export function paintEmbedding(context, state, rect, theme) {
   context.lineWidth = 0.7;
   context.beginPath();
   map.points.forEach(([x, y], k) => {
-    for (const next of [stateAt(map, [x + 1, y]), stateAt(map, [x, y + 1])]) {
+    for (const next of [stateAt(map, [x + map.unit, y]), stateAt(map, [x, y + map.unit])]) {
       if (next < 0) continue;
       context.moveTo(...at[k]);
       context.lineTo(...at[next]);
@@ -74,8 +74,9 @@ export function paintPlaces(context, map, rect, theme) {
   paintFloor(context, view, theme);
   map.points.forEach((point) => {
     const [x, y] = view.place(point);
+    const half = 0.9 * view.move; // squares overlap: no gaps
     context.fillStyle = colourOf(map, point);
-    context.fillRect(x - 0.9 * view.scale, y - 0.9 * view.scale, 1.8 * view.scale, 1.8 * view.scale);
+    context.fillRect(x - half, y - half, 2 * half, 2 * half);
   });
   paintWalls(context, map, view, theme);
   return view.box;

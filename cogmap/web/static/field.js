@@ -32,12 +32,12 @@ export function balancedRange(values) {
 
 /** Paints the values of a map's lattice; walls are to be drawn over it. */
 export function paintField(context, map, view, values, range, scale) {
-  const [left, low] = [Math.floor(map.low[0]), Math.floor(map.low[1])];
-  const w = Math.ceil(map.high[0]) - left + 1;
-  const h = Math.ceil(map.high[1]) - low + 1;
+  const [left, low] = map.low.map((v) => Math.floor(v / map.unit)); // in lattice moves
+  const w = Math.ceil(map.high[0] / map.unit) - left + 1;
+  const h = Math.ceil(map.high[1] / map.unit) - low + 1;
   let grid = new Float32Array(w * h).fill(NaN);
   map.points.forEach(([x, y], k) => {
-    grid[(Math.round(y) - low) * w + Math.round(x) - left] = values[k];
+    grid[(Math.round(y / map.unit) - low) * w + Math.round(x / map.unit) - left] = values[k];
   });
   grid = spread(spread(grid, w, h), w, h);
   scratch.width = w;
@@ -58,10 +58,11 @@ export function paintField(context, map, view, values, range, scale) {
     }
   }
   brush.putImageData(image, 0, 0);
-  const [x, y] = view.place([left - 0.5, low + h - 0.5]); // a pixel's middle is its lattice point
+  // The middle of a pixel is its lattice point.
+  const [x, y] = view.place([(left - 0.5) * map.unit, (low + h - 0.5) * map.unit]);
   context.imageSmoothingEnabled = true;
   context.imageSmoothingQuality = "high";
-  context.drawImage(scratch, x, y, w * view.scale, h * view.scale);
+  context.drawImage(scratch, x, y, w * view.move, h * view.move);
 }
 
 /** Gives empty pixels the mean of their neighbours: the strip beside the walls has no values. */

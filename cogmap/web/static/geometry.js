@@ -1,22 +1,20 @@
-// From the maze's units to the canvas and back, and which places the agent can stand at.
-
-const CLEARANCE = 0.7; // the radius of the agent
+// From the simulator's units to the canvas and back, and where the agent can stand. Every length of
+// the maze (cell, lattice move, radius of the agent) comes with the map from the server.
 
 /** A map as the page needs it: the message of the server with its lattice indexed. */
 export function prepared(map) {
-  const index = new Map(map.points.map(([x, y], k) => [key(x, y), k]));
+  const index = new Map(map.points.map((point, k) => [key(map, point), k]));
   return { ...map, index };
 }
 
-/** A map before it is trained, from rows that are being drawn. */
-export function drawnMap(rows, cell) {
-  const low = [-1.5 * cell, -1.5 * cell];
-  const high = [low[0] + cell * rows[0].length, low[1] + cell * rows.length];
-  return { id: null, rows, cell, low, high, points: [], taus: [], exact: false, index: new Map() };
+/** The map of a maze that is still being trained, from the message about its training. */
+export function mapOfJob({ rows, low, high, cell, unit, points }) {
+  return prepared({ id: null, rows, low, high, cell, unit, points, taus: [], exact: false });
 }
 
-function key(x, y) {
-  return `${Math.round(x)},${Math.round(y)}`;
+/** Names the lattice point nearest to a position. */
+function key({ unit }, [x, y]) {
+  return `${Math.round(x / unit)},${Math.round(y / unit)}`;
 }
 
 /** Height over width of what is shown: the map without the outer half of its border. */
@@ -24,7 +22,8 @@ export function aspect(map) {
   return (map.high[1] - map.low[1] - map.cell) / (map.high[0] - map.low[0] - map.cell);
 }
 
-/** Turns units into pixels within a rectangle, the whole map centred in it, y upward. */
+/** How the whole map lies in a rectangle, y upward: `place` turns a position into a pixel, `unit` a
+ *  pixel into a position; `scale` is pixels a simulator unit, `move` pixels a lattice move. */
 export function view(map, rect) {
   const low = map.low.map((v) => v + map.cell / 2);
   const high = map.high.map((v) => v - map.cell / 2);
@@ -33,6 +32,7 @@ export function view(map, rect) {
   const [left, top] = [rect.x + (rect.w - w) / 2, rect.y + (rect.h - h) / 2];
   return {
     scale,
+    move: scale * map.unit,
     box: { x: left, y: top, w, h },
     place: ([x, y]) => [left + scale * (x - low[0]), top + scale * (high[1] - y)],
     unit: ([px, py]) => [low[0] + (px - left) / scale, high[1] - (py - top) / scale],
@@ -61,7 +61,7 @@ export function standable(map, [x, y]) {
       const [left, low] = [map.low[0] + j * map.cell, map.low[1] + i * map.cell];
       const dx = x - Math.max(left, Math.min(left + map.cell, x));
       const dy = y - Math.max(low, Math.min(low + map.cell, y));
-      if (Math.hypot(dx, dy) < CLEARANCE) return false;
+      if (Math.hypot(dx, dy) < map.agent_radius) return false;
     }
   }
   return true;
@@ -78,9 +78,10 @@ export function nearest(points, [x, y]) {
   return best;
 }
 
-/** Where a pointer may put the start or the goal, and whether that is somewhere else. */
+/** The position nearest to the pointer where the start or the goal may lie, in tenths of a move;
+ *  `moved` if the agent cannot stand at the pointer itself. */
 export function settled(map, [x, y]) {
-  const rounded = [Math.round(10 * x) / 10, Math.round(10 * y) / 10];
+  const rounded = [x, y].map((v) => (Math.round((10 * v) / map.unit) / 10) * map.unit);
   if (standable(map, rounded)) return { place: rounded, moved: false };
   const place = map.points[nearest(map.points, [x, y])];
   return { place, moved: true, wall: isWall(map, ...cellOf(map, [x, y])) };
@@ -89,10 +90,11 @@ export function settled(map, [x, y]) {
 /** The lattice neighbour in a direction, or null where there is a wall. */
 export function neighbour(map, place, [dx, dy]) {
   const [x, y] = map.points[nearest(map.points, place)];
-  const k = map.index.get(key(x + dx, y + dy));
+  const k = map.index.get(key(map, [x + dx * map.unit, y + dy * map.unit]));
   return k === undefined ? null : map.points[k];
 }
 
-export function stateAt(map, [x, y]) {
-  return map.index.get(key(x, y)) ?? -1;
+/** The number of the lattice point at a position, or -1. */
+export function stateAt(map, place) {
+  return map.index.get(key(map, place)) ?? -1;
 }

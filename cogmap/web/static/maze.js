@@ -42,7 +42,7 @@ export function paintEnds(context, view, { start, goal, radius }, theme) {
   context.arc(gx, gy, radius * view.scale, 0, 2 * Math.PI);
   context.fill();
   context.globalAlpha = 1;
-  const size = Math.max(8, Math.min(12, view.scale));
+  const size = Math.max(8, Math.min(12, view.move));
   context.fillStyle = "#ffffff";
   context.strokeStyle = theme.other;
   context.lineWidth = 2;

@@ -53,7 +53,7 @@ export function followPlanning(app, guarded) {
       const { map, routes } = app.state;
       const route = routes[letter];
       if (!route?.steps[step]) return;
-      const past = route.steps.slice(Math.max(0, step - 999), step + 1);
+      const past = route.steps.slice(Math.max(0, step + 1 - map.longest_past), step + 1);
       const request = {
         places: past.map(({ at }) => at),
         chosen: past.slice(0, -1).map(({ candidate }) => candidate),

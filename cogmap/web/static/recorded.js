@@ -1,6 +1,6 @@
 // Answers from a record instead of a server: the routes and fields that a report holds.
 
-/** The functions of server.js over the JSON that cogmap/report/html.py writes. */
+/** The functions of server.js over the JSON that cogmap/web/report.py writes. */
 export function recordedSource(record) {
   const { map, routes } = record;
   const fields = record.fields.map(({ goal, scores }) => ({ goal, scores: integers(scores) }));
@@ -22,7 +22,8 @@ export function recordedSource(record) {
     field: async (id, goal, tau) => {
       const { scores } = fieldOf(goal);
       const begin = map.taus.indexOf(tau) * map.points.length;
-      const values = Array.from(scores.slice(begin, begin + map.points.length), (v) => v / 1000);
+      const whole = scores.slice(begin, begin + map.points.length);
+      const values = Array.from(whole, (value) => value / record.steps_per_nat);
       return { tau, score: "learned", values };
     },
     plan: async (id, request, onLine) => {

@@ -25,7 +25,7 @@ export function paintRose(context, state, rect, theme) {
   if (!found) {
     const hint = inspected
       ? ["looking at the candidates ..."]
-      : ["Point at a move of the route", "or of the charts to see", "the 16 candidates there."];
+      : ["Point at a move of the route", "or of the charts to see", `the ${state.map.candidates} candidates there.`];
     context.fillStyle = theme.soft;
     context.textBaseline = "middle";
     context.textAlign = "center";

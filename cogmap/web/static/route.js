@@ -27,7 +27,7 @@ const ASIDE = { A: 3.5, B: -3.5 };
 export function paintRoute(context, route, view, theme, { longest, faint, compared }) {
   const places = pixels(route, view, compared ? ASIDE[route.letter] : 0);
   if (places.length < 2) return;
-  const width = Math.max(2.6, Math.min(4.4, 0.5 * view.scale));
+  const width = Math.max(2.6, Math.min(4.4, 0.5 * view.move));
   context.save();
   context.globalAlpha = faint ? 0.3 : 1;
   context.lineCap = "round";

@@ -46,7 +46,7 @@ function titleOf(state, { name, w }) {
     case "strip":
       return stripTitle(state);
     case "rose":
-      return "What the planner saw: 16 candidates by value V";
+      return `What the planner saw: ${state.map.candidates} candidates by value V`;
     case "forming":
       return state.jobField ? `G as it is learned${ahead(state.jobField.tau)}` : "The maze to be explored";
     case "loss":

@@ -1,7 +1,7 @@
 // A drawn maze from the first step of exploration to a map one can plan in.
 
 import { parts } from "cogmap/editor.js";
-import { drawnMap, nearest, prepared } from "cogmap/geometry.js";
+import { mapOfJob, nearest } from "cogmap/geometry.js";
 import { latest } from "cogmap/latest.js";
 
 const EVERY = 1000; // ms between two looks
@@ -18,23 +18,23 @@ export function followTraining(app, guarded, showMap) {
     if (count > 1) return app.say(`The maze falls into ${count} parts; open a way between them.`);
     const job = await guarded(() => app.source.draw(rows));
     if (!job) return;
-    sessionStorage.setItem(KEY, JSON.stringify({ id: job.id, rows }));
-    watch(job, rows);
+    sessionStorage.setItem(KEY, job.id);
+    watch(job);
   }
 
-  function watch(job, rows) {
+  function watch(job) {
     version = 0;
-    const jobMap = drawnMap(rows, app.state.map.cell);
-    app.change({ mode: "training", job, jobMap, jobField: null, jobGoal: [0, 0] });
+    const jobMap = mapOfJob(job);
+    app.change({ mode: "training", job, jobMap, jobField: null, jobGoal: farthest(jobMap) });
     look();
   }
 
   /** Goes on watching after the page was loaded anew. */
   async function resume() {
-    const kept = app.source.live && JSON.parse(sessionStorage.getItem(KEY) ?? "null");
-    if (!kept || !app.state.map) return;
-    const job = await app.source.job(kept.id).catch(() => null);
-    if (job && ["exploring", "map", "dynamics"].includes(job.phase)) watch(job, kept.rows);
+    const id = app.source.live && sessionStorage.getItem(KEY);
+    if (!id || !app.state.map) return;
+    const job = await app.source.job(id).catch(() => null);
+    if (job && ["exploring", "map", "dynamics"].includes(job.phase)) watch(job);
     else sessionStorage.removeItem(KEY);
   }
 
@@ -51,10 +51,6 @@ export function followTraining(app, guarded, showMap) {
 
   async function take(job) {
     app.change({ job });
-    if (job.points.length && !app.state.jobMap.points.length) {
-      const jobMap = prepared({ ...app.state.jobMap, points: job.points });
-      app.change({ jobMap, jobGoal: farthest(jobMap) });
-    }
     if (job.version > version) {
       version = job.version;
       field();

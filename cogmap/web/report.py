@@ -58,6 +58,7 @@ def record(chart: Chart, episodes: Sequence[Episode], *, planner: str) -> dict[s
     return {
         "planner": planner,
         "map": chart.description.model_dump(mode="json") | ends,
+        "steps_per_nat": STEPS_PER_NAT,
         "actions": chosen.candidates.actions.round(4).tolist(),
         "taus": taus,
         "fields": [{"goal": goal, "scores": _packed(fields(chart, goal))} for goal in goals],
@@ -102,7 +103,8 @@ def curve(folder: Path) -> list[dict[str, float]]:
     """The loss of the temporal model, as its training reported it; empty where nothing is left."""
     path = folder / "temporal" / "metrics.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [{"step": row["step"], "loss": round(row["loss"], 4)} for row in rows]
+    finite = [row for row in rows if np.isfinite(row["loss"])]  # a training may have diverged
+    return [{"step": row["step"], "loss": round(row["loss"], 4)} for row in finite]
 
 
 def tables(folder: Path, result: Evaluation, shown: Sequence[Episode]) -> str:
