@@ -100,7 +100,7 @@ def curve(folder: Path) -> list[dict[str, float]]:
     """The loss of the temporal model, as its training reported it; empty where nothing is left."""
     path = folder / "temporal" / "metrics.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [{"step": row["step"], "loss": round(row["loss"], 4)} for row in rows]
+    return [{"step": row["step"], "loss": round(row["loss"], 4)} for row in rows if "loss" in row]
 
 
 def tables(folder: Path, result: Evaluation, shown: Sequence[Episode]) -> str:

@@ -100,5 +100,5 @@ def training_minutes(folder: Path) -> float:
     seconds = 0.0
     for part in ("temporal", "dynamics"):
         lines = (folder / part / "metrics.jsonl").read_text().splitlines()
-        seconds += json.loads(lines[-1])["seconds"]
+        seconds += json.loads(lines[-1]).get("seconds", 0.0)
     return round(seconds / 60, 2)

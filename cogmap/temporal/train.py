@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import sys
 from pathlib import Path
 
@@ -51,7 +52,6 @@ def reference(data: Trajectories, *, seed: int) -> tuple[np.ndarray, np.ndarray]
 
 def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0) -> TemporalModel:
     """An untrained model for this data, with its bank of reference observations."""
-    normalised = settings.loss == "softmax"
     bank, log_share = reference(data, seed=seed)
     config = TemporalConfig(
         observation_shape=data.observation_shape,
@@ -60,8 +60,8 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         embedding=settings.embedding,
         cycles=settings.cycles,
         tied=settings.tied,
-        normalised=normalised,
-        bank_size=len(bank) if normalised else 0,
+        normalised=settings.loss == "softmax",
+        bank_size=len(bank),
     )
     torch.manual_seed(seed)  # layers draw their first weights from the global generator
     low, high = -torch.ones(config.look_size), torch.ones(config.look_size)
@@ -73,9 +73,8 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
     if model.eye is not None:
         some = bank[:: max(1, len(bank) // BACKGROUND_PICTURES)]
         model.eye.background.copy_(torch.as_tensor(np.median(some, axis=0)))
-    if normalised:
-        fill_bank(model, bank)
-        model.bank_log_share.copy_(torch.as_tensor(log_share, dtype=torch.float32))
+    fill_bank(model, bank)
+    model.bank_log_share.copy_(torch.as_tensor(log_share, dtype=torch.float32))
     return model
 
 
@@ -103,19 +102,17 @@ def train_temporal(
     model = build_model(data, settings, seed=seed).to(chip)  # 1
     generator = torch.Generator(chip).manual_seed(seed)
     law = HORIZON_LAWS[settings.horizons]
-    contrast: losses.Loss = losses.softmax
+    contrast: losses.Loss = functools.partial(
+        losses.softmax, agreement=settings.agreement, floor=settings.agreement_floor
+    )
     if settings.loss == "nce":
         contrast = functools.partial(losses.nce, negatives=settings.negatives)
 
-    batches = batches_for(
-        data,
-        episodes,
-        pairs=settings.pairs,
-        batch=settings.batch,
-        compose=settings.compose and settings.loss == "softmax",
-        tied=settings.tied,
-    )
+    batches = batches_for(data, episodes, settings)
     share = devices.place().share(settings.lags, "lags")
+    if devices.place().rank == 0 and not (folder / "training_state.pt").exists():
+        began = json.dumps({"step": 0} | batches.describe()) + "\n"
+        runs.replace_file(folder / "metrics.jsonl", lambda path: path.write_text(began))
 
     def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.lags, generator=generator, device=chip)
