@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from cogmap import runs
+from cogmap.cli import main as cli
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import Maze
 from cogmap.errors import CogmapError
@@ -178,6 +179,17 @@ def test_a_model_trained_by_nce_has_a_bank_that_it_does_not_normalise_over(walk,
     assert model.bank_log_share.exp().sum() == pytest.approx(1.0, rel=1e-4)
     raw = model.raw_pair_score(points, points, torch.tensor([5]))[0]
     assert torch.equal(model.pair_score(points, points, 5), raw)
+
+
+def test_local_dynamics_learns_from_a_table_whose_actions_are_controls(walk, tmp_path, capsys):
+    asked = ["train", "--steps", "2", "--dynamics.steps", "2", "--width", "16", "--tau-max", "64"]
+    for controls in (True, False):
+        dataclasses.replace(walk, controls=controls).save(tmp_path / "data")
+        asked += ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "run")]
+        assert cli([*asked, "--device", "cpu"]) == (0 if controls else 2)
+        assert (tmp_path / "run" / "dynamics").exists() == controls
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+    assert "no actions to learn local dynamics from" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("rows", [False, True])

@@ -126,7 +126,7 @@ def _check(settings: Train, maze: Maze | None) -> None:
                 f"observations of shape {actions.observation_shape} for the dynamics, "
                 f"{walk.observation_shape} for the temporal model; give data of one world."
             )
-    elif maze is None and (walk.actions is None or walk.table is not None):
+    elif maze is None and (walk.actions is None or not walk.controls):
         raise CogmapError(
             f"{settings.data} has no actions to learn local dynamics from; "
             "give --dynamics-data, or --maze to try actions in."
@@ -207,7 +207,7 @@ def _actions(
     """Transitions with actions: those given, those of the data, or fresh ones from the maze."""
     if settings.dynamics_data is not None:
         return Trajectories.load(settings.dynamics_data)
-    if walk.actions is not None and walk.table is None:
+    if walk.actions is not None and walk.controls:
         return walk
     assert maze is not None
     kept = folder / "data" / "actions"

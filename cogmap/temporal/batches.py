@@ -68,15 +68,12 @@ def onward(
     targets: Tensor,
     rest: Tensor,
     log_share: Tensor,
-    *,
-    rows: Tensor | None = None,
 ) -> Tensor:
     """p(y | z, t) of the model over the targets, t the rest of each horizon. -> (T, B, C)
 
-    `rows` keeps some of the middles. If the recorded lag equals tau, nothing is left of it: t
-    counts as 1, and the caller discards the result.
+    If the recorded lag equals tau, t counts as 1, and the caller discards the result.
     """
-    scores = model.raw_pair_score(middle, targets, rest.clamp(min=1), rows=rows)
+    scores = model.raw_pair_score(middle, targets, rest.clamp(min=1))
     return torch.softmax(scores + log_share, dim=-1)
 
 
@@ -246,16 +243,17 @@ class RowBatches:
         self, model: TemporalModel, looks: Tensor, tau: Tensor, lag: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Scores, counts, log-shares, and what scores should agree with. -> (1, B, C) each"""
-        composed, fixed, apart = lag < tau, looks.detach(), self._apart[: len(self._sources)]
+        pairs, composed, fixed = len(self._pairs), lag < tau, looks.detach()
+        apart = self._apart[:pairs]
         scores = model.raw_pair_score(looks, looks, tau[None], rows=self._sources)
-        second = onward(model, fixed, fixed, (tau - lag)[None], self._apart)
-        counts = torch.where(composed, second[:, len(self._sources) :], self._pairs)
+        first, second = onward(model, fixed, fixed, torch.stack([lag, tau - lag]), self._apart)
+        counts = torch.where(composed, second[pairs:], self._pairs)
         # One recorded middle is enough for the contrast, which is linear in the counts, and too
         # few for their logarithm: the agreement takes the model's own first part over the batch.
-        first = onward(model, fixed, fixed, lag[None], apart, rows=self._sources)
-        expected = (first.to(self._short) @ second.to(self._short)).float()
+        expected = (first[:pairs].to(self._short) @ second.to(self._short)).float()
         expected = expected.masked_fill(apart.isinf(), 0.0)
-        return scores, counts, torch.where(composed, apart, self._plain)[None], expected
+        log_share = torch.where(composed, apart, self._plain)
+        return scores, counts[None], log_share[None], expected[None]
 
 
 def _log_share(left_out: Tensor) -> Tensor:
