@@ -270,12 +270,12 @@ def test_shares_of_a_draw_together_are_the_draw(kind, walk):
         draw(share) for share in (slice(0, 1), slice(1, 2), slice(0, 2))
     )
     assert torch.equal(after, after_whole)  # so that the next draws are the same too
-    assert whole.scores.shape[0] == whole.counts.shape[0] == 2
+    assert len(whole.scores) == len(whole.counts) == 2 * len(first.scores)
     torch.testing.assert_close(torch.cat([first.scores, second.scores]), whole.scores)
     torch.testing.assert_close(torch.cat([first.counts, second.counts]), whole.counts)
     if whole.composed is not None:
         assert torch.equal(torch.cat([first.composed, second.composed]), whole.composed)
-        assert whole.composed.tolist() == [False, True]
+        assert whole.composed.any() and not whole.composed[: len(first.composed)].any()
         if whole.log_share.ndim == 1:  # of a table
             assert torch.equal(first.log_share, whole.log_share)
         else:
@@ -317,14 +317,14 @@ class Near:
 def test_a_composed_row_is_recorded_to_its_middle_and_the_models_kernel_from_there():
     model, tau = Near(), 300
     batch = row_batches(numbered()).draw(model, torch.tensor([tau]), generator(), share=ALL)
-    (sources, targets, whole), (middles, _, lag, rest) = model.calls
+    (sources, targets, whole, lag), (middles, _, rest) = model.calls
     assert (whole, rest + lag) == (tau, tau)
     assert 8 <= lag <= tau / 2
     assert torch.equal(sources, targets[:32]) and torch.equal(middles, targets)
     itself = torch.eye(64, dtype=torch.bool)
     without = itself | itself.roll(32, 0)  # neither a row itself nor the one it was recorded with
     second = model.kernel(targets, targets, rest, without)
-    assert batch.composed.tolist() == [True]
+    assert batch.composed[0]
     torch.testing.assert_close(batch.counts[0], second[32:])
     product = model.kernel(sources, targets, lag, without[:32]) @ second
     torch.testing.assert_close(batch.expected[0], product.masked_fill(without[:32], 0.0))
@@ -332,11 +332,21 @@ def test_a_composed_row_is_recorded_to_its_middle_and_the_models_kernel_from_the
     torch.testing.assert_close(batch.log_share[0].exp().sum(-1), torch.ones(32))
 
 
+def test_rows_are_contrasted_at_the_lag_they_were_recorded_at_too():
+    model = Near()
+    batch = row_batches(numbered()).draw(model, torch.tensor([300]), generator(), share=ALL)
+    sources, targets, _, lag = model.calls[0]
+    assert batch.composed.tolist() == [True, False]
+    assert torch.equal(batch.scores[1], model.score(sources, targets, lag))
+    assert torch.equal(batch.counts[1], torch.eye(64)[32:])
+    assert torch.equal(batch.log_share[1].isinf(), torch.eye(64, dtype=torch.bool)[:32])
+
+
 @pytest.mark.parametrize("tied", [True, False])
 def test_every_other_pair_of_rows_is_turned_round_where_pairs_are_read_both_ways(tied):
     model = Near()
     row_batches(numbered(), tied=tied).draw(model, torch.tensor([300]), generator(), share=ALL)
-    (_, rows, _), (_, _, lag, _) = model.calls
+    _, rows, _, lag = model.calls[0]
     step = (rows[32:] - rows[:32])[:, 0] / lag
     assert step[::2].tolist() == [1.0] * 16
     assert step[1::2].tolist() == [-1.0 if tied else 1.0] * 16
@@ -344,10 +354,11 @@ def test_every_other_pair_of_rows_is_turned_round_where_pairs_are_read_both_ways
 
 def test_a_row_of_a_short_horizon_has_its_partner_and_is_not_compared_with_itself():
     batch = row_batches(numbered()).draw(Near(), torch.tensor([63]), generator(), share=ALL)
-    assert batch.composed.tolist() == [False]
+    assert batch.composed.tolist() == [False, False]
     itself = torch.eye(64)
-    assert torch.equal(batch.counts[0], itself[32:])
-    assert torch.equal(batch.log_share[0].isinf(), itself[:32].bool())
+    for counts, log_share in zip(batch.counts, batch.log_share):
+        assert torch.equal(counts, itself[32:])
+        assert torch.equal(log_share.isinf(), itself[:32].bool())
 
 
 def test_the_gradient_of_a_row_batch_reaches_scores_and_no_kernel(walk):
@@ -389,7 +400,7 @@ def test_rows_composed_by_a_perfect_model_agree_with_it(walk):
         batches = row_batches(as_rows(walk), batch=512)
         batch = batches.draw(model, torch.tensor([200]), generator(), share=ALL)
         gaps.append(float(softmax(batch)[1]["agreement"]))
-    assert gaps[0] < 1e-3 < 0.02 < gaps[1], gaps
+    assert gaps[0] < 1e-3 < 0.01 < gaps[1], gaps
 
 
 def test_pictures_stay_bytes_until_they_are_looked_at():

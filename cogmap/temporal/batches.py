@@ -42,6 +42,7 @@ class Batches(Protocol):
     ) -> Batch:
         """Scores and positive pairs at each horizon of `share`. (T,) -> (T', B, C)
 
+        A horizon may give several entries of the batch, which stand together.
         What is drawn for a horizon does not depend on the share, so that processes that divide
         an update's horizons between them see what one process would.
         """
@@ -221,8 +222,7 @@ class RowBatches:
         pairs = [self._look(model, *each) for each in zip(lags, draws)]
         if settings.composes:
             parts = [self._compose(model, *each) for each in zip(pairs, taus, lags)]
-            scores, counts, log_share, expected = (torch.cat(part) for part in zip(*parts))
-            return Batch(scores, counts, log_share, lags < taus, expected)
+            return Batch(*(torch.cat(part) for part in zip(*parts)))
         plain = []
         for looks, tau in zip(pairs, taus):
             first, second = looks.chunk(2)
@@ -241,19 +241,29 @@ class RowBatches:
 
     def _compose(
         self, model: TemporalModel, looks: Tensor, tau: Tensor, lag: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Scores, counts, log-shares, and what scores should agree with. -> (1, B, C) each"""
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Pairs at the horizon, and again at the lag they were recorded at. -> (2, ...) each
+
+        Short horizons are drawn seldom, and a batch of rows has few pairs: without the second
+        contrast the short ones, which all others are composed of, would be learned late.
+        """
         pairs, composed, fixed = len(self._pairs), lag < tau, looks.detach()
         apart = self._apart[:pairs]
-        scores = model.raw_pair_score(looks, looks, tau[None], rows=self._sources)
-        first, second = onward(model, fixed, fixed, torch.stack([lag, tau - lag]), self._apart)
+        scores = model.raw_pair_score(looks, looks, torch.stack([tau, lag]), rows=self._sources)
+        second = onward(model, fixed, fixed, (tau - lag)[None], self._apart)[0]
         counts = torch.where(composed, second[pairs:], self._pairs)
         # One recorded middle is enough for the contrast, which is linear in the counts, and too
         # few for their logarithm: the agreement takes the model's own first part over the batch.
-        expected = (first[:pairs].to(self._short) @ second.to(self._short)).float()
+        first = torch.softmax(scores[1].detach() + apart, dim=-1)
+        expected = (first.to(self._short) @ second.to(self._short)).float()
         expected = expected.masked_fill(apart.isinf(), 0.0)
-        log_share = torch.where(composed, apart, self._plain)
-        return scores, counts[None], log_share[None], expected[None]
+        return (
+            scores,
+            torch.stack([counts, self._pairs]),
+            torch.stack([torch.where(composed, apart, self._plain), self._plain]),
+            torch.stack([composed, torch.zeros_like(composed)]),
+            torch.stack([expected, self._pairs]),
+        )
 
 
 def _log_share(left_out: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ from typing import Literal
 
 from cogmap.errors import CogmapError
 
+Encoder = Literal["auto", "state", "keypoints", "convolution"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class TemporalTraining:
@@ -36,8 +38,11 @@ class TemporalTraining:
     """Horizons drawn in each update."""
     pairs: int = 65536
     """Pairs drawn for each horizon where observations repeat (a lattice walk)."""
-    batch: int = 1024
+    batch: int = 256
     """Pairs drawn for each horizon where they do not."""
+    encoder: Encoder = "auto"
+    """How observations are seen: state for vectors; for pictures keypoints (one small thing moves
+    before a constant background) or convolution (anything else). auto: what the data asks for."""
     width: int = 256
     """Units in each hidden layer."""
     embedding: int = 64
