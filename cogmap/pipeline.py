@@ -118,7 +118,7 @@ def _experience(
 
 def has_transitions(data: Trajectories) -> bool:
     """Whether local dynamics can be learned from a dataset."""
-    return data.actions is not None and data.table is None
+    return data.actions is not None and data.controls
 
 
 def looked_at(data: Trajectories, model: TemporalModel) -> Trajectories:

@@ -52,7 +52,8 @@ def torchrun(config: Path, *, processes: int = 2) -> subprocess.CompletedProcess
 
 
 def reports(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines[1:]]  # the first says how training began
 
 
 def weights(model: TemporalModel) -> dict[str, torch.Tensor]:

@@ -225,3 +225,8 @@ def test_impossible_settings_are_refused_by_name(settings, complaint):
 def test_a_lattice_walk_needs_an_episode_and_a_step_for_each(steps, episodes):
     with pytest.raises(CogmapError, match="episodes"):
         collect_walk(MEDIUM, steps=steps, seed=0, episodes=episodes)
+
+
+def test_random_actions_are_controls_and_the_moves_of_a_lattice_walk_are_not():
+    assert wander().controls
+    assert not collect_walk(MEDIUM, steps=50, seed=0).controls

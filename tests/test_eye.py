@@ -25,7 +25,7 @@ from cogmap.planning.candidates import Candidates, directions
 from cogmap.planning.objective import rule
 from cogmap.planning.planner import Planner
 from cogmap.planning.settings import Planning
-from cogmap.temporal.encoders import Eye
+from cogmap.temporal.eyes import Convolution, Keypoints, fits_window
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, load_temporal, train_temporal
@@ -51,11 +51,11 @@ def album():
 
 def test_an_untrained_eye_finds_a_dot_to_a_fraction_of_a_pixel():
     torch.manual_seed(0)
-    eye = Eye((64, 64, 3), keypoints=4)
+    eye = Keypoints((64, 64, 3), keypoints=4)
     eye.background.fill_(90)
     points = np.random.default_rng(0).uniform(4, 12, size=(50, 2))
     with torch.no_grad():
-        looks = eye(*eye.window(torch.as_tensor(dots(points)).float())).numpy()
+        looks = eye.see(eye.prepare(torch.as_tensor(dots(points)))).numpy()
     fit = np.c_[looks, np.ones(50)]
     error = fit @ np.linalg.lstsq(fit, points, rcond=None)[0] - points
     pixel = 24 / 63  # units
@@ -63,11 +63,11 @@ def test_an_untrained_eye_finds_a_dot_to_a_fraction_of_a_pixel():
 
 
 def test_looks_point_to_the_right_and_upward():
-    eye = Eye((64, 64, 3), keypoints=2)
+    eye = Keypoints((64, 64, 3), keypoints=2)
     eye.background.fill_(90)
     with torch.no_grad():
         places = np.array([[4.0, 4.0], [8.0, 4.0], [4.0, 8.0]])
-        here, right, up = eye(*eye.window(torch.as_tensor(dots(places)).float())).view(3, 2, 2)
+        here, right, up = eye.see(eye.prepare(torch.as_tensor(dots(places)))).view(3, 2, 2)
     assert (right[:, 0] > here[:, 0] + 0.1).all() and (up[:, 1] > here[:, 1] + 0.1).all()
     assert torch.allclose(right[:, 1], here[:, 1], atol=0.05)
     assert torch.allclose(up[:, 0], here[:, 0], atol=0.05)
@@ -75,20 +75,126 @@ def test_looks_point_to_the_right_and_upward():
 
 def test_the_window_gives_what_the_whole_picture_would():
     torch.manual_seed(1)
-    eye = Eye((64, 64, 3), keypoints=4)
+    eye = Keypoints((64, 64, 3), keypoints=4)
     eye.background.fill_(90)
     pictures = torch.as_tensor(dots(np.array([[-5.0, 4.0], [9.3, -5.5], [6.0, 5.0]]))).float()
     rows, columns = torch.meshgrid(
         torch.linspace(1, -1, 64), torch.linspace(-1, 1, 64), indexing="ij"
     )
-    places = torch.stack([columns, rows], dim=-1).flatten(0, 1).expand(3, -1, -1)
+    across = torch.stack([columns, rows], dim=-1).flatten(0, 1).expand(3, -1, -1)
     whole = ((pictures - 90) / 255).permute(0, 3, 1, 2)
-    assert torch.allclose(eye(*eye.window(pictures)), eye(whole, places), atol=1e-5)
+    assert torch.allclose(eye.see(eye.prepare(pictures)), eye.see((whole, across)), atol=1e-5)
 
 
 def test_an_empty_picture_gives_finite_looks():
-    eye = Eye((64, 64, 3), keypoints=3)
-    assert torch.equal(eye(*eye.window(torch.zeros(2, 64, 64, 3))), torch.zeros(2, 6))
+    eye = Keypoints((64, 64, 3), keypoints=3)
+    assert torch.equal(eye.see(eye.prepare(torch.zeros(2, 64, 64, 3))), torch.zeros(2, 6))
+
+
+def square(row: int, column: int, size: int) -> torch.Tensor:
+    """A grey picture but for a square of a size at a corner. (1, 64, 64, 3)"""
+    picture = torch.full((1, 64, 64, 3), 90, dtype=torch.uint8)
+    picture[0, row : row + size, column : column + size, 1] = 200
+    return picture
+
+
+@pytest.mark.parametrize(("row", "column"), [(0, 0), (20, 31), (40, 10), (44, 44)])
+def test_a_square_fits_the_window_until_the_window_would_cut_it(row, column):
+    eye = Keypoints((64, 64, 3), keypoints=2)
+    eye.background.fill_(90)
+    for size in range(1, 21):
+        picture = square(row, column, size)
+        whole = picture.float().sub(90).abs().sum()
+        kept = eye.prepare(picture)[0].mul(255).abs().sum()
+        assert bool(fits_window(picture, eye.background)) == bool(torch.isclose(kept, whole))
+    assert fits_window(square(row, column, 14), eye.background)
+    assert not fits_window(square(row, column, 18), eye.background)
+
+
+def test_keypoints_refuse_a_picture_that_they_would_have_to_crop(album):
+    seen = album.walked(collect_walk(CORRIDOR, steps=3000, seed=0), seed=0)
+    model = build_model(seen, small())
+    model.look(square(3, 5, 6))
+    with pytest.raises(CogmapError, match="--encoder convolution") as error:
+        model.look(torch.cat([square(3, 5, 6), square(3, 5, 30)]))
+    assert "\n" not in str(error.value)
+
+
+def noisy(count: int, *, size: int = 18, seed: int = 0) -> tuple[Trajectories, np.ndarray]:
+    """A bright square that wanders in a row over noise that is new in every picture.
+
+    Its place goes to and fro in small random steps. -> data, (N,) places
+    """
+    rng = np.random.default_rng(seed)
+    places = np.empty(count, dtype=int)
+    place = 0
+    for t in range(count):
+        places[t] = place
+        place = int(np.clip(place + rng.integers(-1, 2), 0, size - 4))
+    pictures = rng.integers(0, 120, size=(count, size, size, 3), dtype=np.uint8)
+    for picture, column in zip(pictures, places):
+        picture[7:11, column : column + 4] = 255
+    return Trajectories(episode_starts=np.array([0]), observations=pictures), places
+
+
+def test_auto_takes_keypoints_for_a_small_thing_and_a_convolution_for_anything_else(album):
+    seen = album.walked(collect_walk(CORRIDOR, steps=3000, seed=0), seed=0)
+    assert build_model(seen, small()).config.encoder == "keypoints"
+    pictures, _ = noisy(300)
+    assert build_model(pictures, small()).config.encoder == "convolution"
+    states = collect_walk(CORRIDOR, steps=300, seed=0)
+    assert build_model(states, small()).config.encoder == "state"
+    with pytest.raises(CogmapError, match="--encoder convolution"):
+        build_model(pictures, small(encoder="keypoints"))
+    for data, encoder in ((states, "convolution"), (states, "keypoints"), (pictures, "state")):
+        with pytest.raises(CogmapError, match=f"encoder={encoder}"):
+            build_model(data, small(encoder=encoder))
+
+
+@pytest.mark.parametrize("shape", [(16, 16, 1), (17, 40, 3), (84, 84, 4), (120, 64, 9)])
+def test_a_convolution_takes_pictures_of_any_size_and_number_of_channels(shape):
+    torch.manual_seed(0)
+    eye = Convolution(shape, size=12)
+    pictures = torch.randint(0, 256, (3, *shape), dtype=torch.uint8)
+    looks = eye.see(eye.prepare(pictures))
+    assert looks.shape == (3, 12) and looks.abs().max() <= 1
+    assert torch.cdist(looks, looks)[0, 1] > 1e-3
+    looks.square().sum().backward()
+    assert all(value.grad.abs().max() > 0 for value in eye.parameters())
+
+
+def test_a_convolution_refuses_pictures_that_are_too_small():
+    with pytest.raises(CogmapError, match="15 x 40 pixels"):
+        Convolution((15, 40, 3), size=12)
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_a_convolution_learns_where_a_square_is_before_noise(tmp_path, table):
+    """Nobody tells it: a straight line through its looks finds the place in new pictures."""
+    data, _ = noisy(200 if table else 2000)
+    if table:
+        rows = np.arange(len(data), dtype=np.int32)
+        data = Trajectories(episode_starts=np.array([0]), table=data.observations, index=rows)
+    asked = small(steps=40, tau_max=16, lags=1, batch=64, pairs=2048, learning_rate=3e-3)
+    model = train_temporal(data, asked, tmp_path)
+    fresh, places = noisy(600, seed=1)
+    with torch.no_grad():
+        looks = model.look(torch.as_tensor(fresh.observations)).numpy()
+    fit = np.c_[looks, np.ones(len(looks))]
+    line = np.linalg.lstsq(fit[:300], places[:300], rcond=None)[0]
+    error = np.sqrt(np.mean((fit[300:] @ line - places[300:]) ** 2))
+    assert error < 0.5 * places[300:].std(), (error, places[300:].std())
+    again = load_temporal(tmp_path)
+    some = torch.as_tensor(fresh.observations[:5])
+    assert again.config.encoder == "convolution" and again.bank.shape[1] == 32
+    assert torch.equal(again.look(some), model.look(some))
+
+
+def test_pictures_learned_by_nce_have_a_bank_to_measure_a_goals_share_with(album, tmp_path):
+    seen = album.walked(collect_walk(CORRIDOR, steps=3000, seed=0), seed=0)
+    model = train_temporal(seen, small(loss="nce", steps=2), tmp_path)
+    assert len(model.bank) == len(np.unique(seen.index)) and model.bank.abs().max() > 0
+    assert model.bank_log_share.exp().sum() == pytest.approx(1.0, rel=1e-4)
 
 
 def test_the_nearest_place_is_the_nearest(album):

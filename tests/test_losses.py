@@ -6,15 +6,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from cogmap.temporal.losses import (
-    AGREEMENT_FLOOR,
-    AGREEMENT_WEIGHT,
-    Batch,
-    Loss,
-    log_agreement,
-    nce,
-    softmax,
-)
+from cogmap.temporal import losses
+from cogmap.temporal.losses import Batch, Loss, nce, softmax
+from cogmap.temporal.settings import TemporalTraining
+
+FLOOR, WEIGHT = TemporalTraining.agreement_floor, TemporalTraining.agreement
+log_agreement = functools.partial(losses.log_agreement, floor=FLOOR)
 
 PAIRS = 1e7  # exact joint probabilities become counts of this many pairs
 
@@ -320,17 +317,17 @@ def test_log_agreement_ignores_differences_below_the_floor():
     _, counts, log_share = composed_walk(2)
     counts[0, 0] = torch.tensor([1.0, 1e-8, 1e-9, 0.0])
     target = counts[0, 0].clamp(min=1e-30).log() - log_share - counts[0, 0].sum().log()
-    assert (target[1:] < AGREEMENT_FLOOR).all()
+    assert (target[1:] < FLOOR).all()
     below = torch.tensor([-0.1, -5.0, -40.0], dtype=torch.float64)
     score = (counts / counts.sum(-1, keepdim=True)).clamp(min=1e-30).log() - log_share
-    score[0, 0, 1:] = AGREEMENT_FLOOR + below
+    score[0, 0, 1:] = FLOOR + below
     score.requires_grad_()
     value = log_agreement(score, counts, log_share, torch.tensor([True]))
     value.backward()
     assert value.item() == pytest.approx(0.0, abs=1e-12)
     assert (score.grad == 0).all()
     above = score.detach().clone()
-    above[0, 0, 1] = AGREEMENT_FLOOR + 2.0  # says "not so far" of what is far
+    above[0, 0, 1] = FLOOR + 2.0  # says "not so far" of what is far
     assert log_agreement(above, counts, log_share, torch.tensor([True])) == pytest.approx(1.5 / 16)
 
 
@@ -343,7 +340,7 @@ def test_softmax_adds_the_weighted_agreement_of_its_normalised_scores():
     contrast, _ = softmax(Batch(moved, counts, log_share))
     value, statistics = softmax(Batch(moved, counts, log_share, composed))
     assert agreement > 0
-    assert torch.allclose(value, contrast + AGREEMENT_WEIGHT * agreement)
+    assert torch.allclose(value, contrast + WEIGHT * agreement)
     assert torch.allclose(statistics["agreement"], agreement)
     assert torch.allclose(statistics["information"], -contrast)
 
@@ -355,7 +352,7 @@ def test_the_weight_of_the_agreement_rises_over_the_first_half_of_the_training(d
     exact, counts, log_share = composed_walk(2, 5)
     batch = Batch(exact + random(2, 4, 4), counts, log_share, torch.tensor([True, True]))
     _, statistics = softmax(batch)
-    expected = share * AGREEMENT_WEIGHT * statistics["agreement"] - statistics["information"]
+    expected = share * WEIGHT * statistics["agreement"] - statistics["information"]
     for number in (done, torch.tensor(done)):
         value, at_that_time = softmax(batch, number)
         assert torch.allclose(value, expected)
@@ -365,3 +362,48 @@ def test_the_weight_of_the_agreement_rises_over_the_first_half_of_the_training(d
 def test_nce_does_not_depend_on_how_much_is_done():
     batch = one(*batch_with_repeats()[:2])
     assert nce(batch, 0.0)[0] == nce(batch, 0.5)[0] == nce(batch)[0]
+
+
+def test_the_weight_and_the_floor_of_the_agreement_are_what_is_asked_for():
+    exact, counts, log_share = composed_walk(2, 5)
+    batch = Batch(exact + 3 * random(2, 4, 4), counts, log_share, torch.tensor([True, True]))
+    contrast, statistics = softmax(batch, agreement=0)
+    assert set(statistics) == {"information"}
+    score = batch.scores - torch.logsumexp(batch.scores + log_share, dim=-1, keepdim=True)
+    gaps = {
+        floor: losses.log_agreement(score, counts, log_share, batch.composed, floor=floor)
+        for floor in (-12.0, -1.0)
+    }
+    assert gaps[-1.0] < 0.9 * gaps[-12.0]
+    for floor, gap in gaps.items():
+        value, _ = softmax(batch, agreement=0.7, floor=floor)
+        assert torch.allclose(value, contrast + 0.7 * gap)
+
+
+def test_scores_agree_with_what_is_expected_where_that_is_not_the_counts():
+    exact, counts, log_share = composed_walk(2, 5)
+    few = torch.zeros_like(counts).scatter_(-1, counts.argmax(-1, keepdim=True), 1.0)
+    composed = torch.tensor([True, True])
+    _, apart = softmax(Batch(exact, few, log_share, composed))
+    _, statistics = softmax(Batch(exact, few, log_share, composed, counts))
+    assert statistics["agreement"] == pytest.approx(0.0, abs=1e-12)
+    assert apart["agreement"] > 0.1
+    assert statistics["information"] == apart["information"]
+
+
+def test_a_source_is_not_compared_with_targets_that_have_no_share():
+    """A batch without the target gives the same loss, but for the mean over all entries."""
+    exact, counts, _ = composed_walk(2)
+    scores = exact + random(1, 4, 4)
+    wide = torch.cat([scores, torch.full((1, 4, 1), 7.0, dtype=torch.float64)], dim=-1)
+    wide.requires_grad_()
+    log_share = torch.full((1, 4, 5), math.log(1 / 4), dtype=torch.float64)
+    log_share[..., -1] = -torch.inf
+    wide_counts = torch.cat([counts, torch.zeros(1, 4, 1, dtype=torch.float64)], dim=-1)
+    composed = torch.tensor([True])
+    value, with_it = softmax(Batch(wide, wide_counts, log_share, composed, wide_counts))
+    _, without = softmax(Batch(scores, counts, log_share[..., :4], composed, counts))
+    value.backward()
+    assert torch.allclose(with_it["information"], without["information"])
+    assert torch.allclose(with_it["agreement"], without["agreement"] * 4 / 5)
+    assert (wide.grad[..., -1] == 0).all() and wide.grad.isfinite().all()

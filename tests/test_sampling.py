@@ -159,6 +159,7 @@ def table_dataset() -> Trajectories:
         index=np.array([0, 1, 1, 2, 0, 1, 1, 2], dtype=np.int32),
         hold=2,
         spread=0.25,
+        controls=False,
     )
 
 
@@ -178,10 +179,22 @@ def test_a_saved_dataset_is_loaded_as_it_was(make, tmp_path):
         else:
             assert after.dtype == before.dtype
             assert np.array_equal(after, before)
-    kept = (data.hold, data.spread, data.source)
-    assert (loaded.hold, loaded.spread, loaded.source) == kept
+    for name in ("hold", "spread", "controls", "source"):
+        assert getattr(loaded, name) == getattr(data, name)
     assert loaded.observation_shape == data.observation_shape
     assert len(loaded) == len(data)
+
+
+@both_layouts
+def test_a_folder_that_does_not_say_holds_controls_unless_it_has_a_table(make, tmp_path):
+    make().save(tmp_path)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    assert meta.pop("controls") == (make is rows_dataset)
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    assert Trajectories.load(tmp_path).controls == (make is rows_dataset)
+    (tmp_path / "meta.json").write_text(json.dumps(meta | {"controls": "yes"}))
+    with pytest.raises(CogmapError, match="controls='yes'"):
+        Trajectories.load(tmp_path)
 
 
 @both_layouts

@@ -1,6 +1,7 @@
 """Training is repeatable, resumable, and learns what it should (Alg. 1)."""
 
 import copy
+import dataclasses
 import json
 import shutil
 from dataclasses import dataclass
@@ -10,11 +11,11 @@ import pytest
 import torch
 
 from cogmap import runs
+from cogmap.cli import main as cli
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import Maze
 from cogmap.envs.wandering import collect_walk
 from cogmap.errors import CogmapError
-from cogmap.temporal.losses import AGREEMENT_WEIGHT
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, load_temporal, train_temporal
 from cogmap.theory.walk import ReversibleWalk
@@ -31,6 +32,11 @@ def small(**changes) -> TemporalTraining:
 @pytest.fixture(scope="module")
 def walk():
     return collect_walk(ROOM, steps=20_000, seed=1)
+
+
+def reports(folder) -> list[dict]:
+    """The lines of metrics.jsonl after the first, which says how training began."""
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()][1:]
 
 
 def as_rows(walk: Trajectories) -> Trajectories:
@@ -90,7 +96,7 @@ def test_resuming_writes_no_report_twice(walk, tmp_path, monkeypatch):
     with pytest.raises(Killed):
         train_temporal(walk, small(), tmp_path, progress=killed_after(6))
     train_temporal(walk, small(), tmp_path)
-    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    rows = reports(tmp_path)
     assert [row["step"] for row in rows] == list(range(1, 13))
 
 
@@ -123,27 +129,78 @@ def test_a_model_saved_is_the_model_loaded(walk, tmp_path):
 
 def test_metrics_are_one_json_line_a_report(walk, tmp_path):
     train_temporal(walk, small(loss="nce"), tmp_path)
-    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    rows = reports(tmp_path)
     assert rows[-1]["step"] == 12
     assert rows[-1]["loss"] == pytest.approx(rows[-1]["positive"] + rows[-1]["negative"], rel=1e-5)
 
 
-def test_the_agreement_joins_the_reported_loss_over_the_first_half(walk, tmp_path, monkeypatch):
+@pytest.mark.parametrize("rows", [False, True])
+def test_the_agreement_joins_the_reported_loss_over_the_first_half(
+    walk, tmp_path, monkeypatch, rows
+):
     monkeypatch.setattr("cogmap.training.REPORT_EVERY", 1)
-    train_temporal(walk, small(), tmp_path)
-    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    train_temporal(as_rows(walk) if rows else walk, small(), tmp_path)
+    rows = reports(tmp_path)
     assert any(row["agreement"] > 1e-6 for row in rows[1:6])
     for number, row in enumerate(rows):  # of 12 updates
-        weight = AGREEMENT_WEIGHT * min(1.0, number / 6)
+        weight = small().agreement * min(1.0, number / 6)
         expected = weight * row["agreement"] - row["information"]
         assert row["loss"] == pytest.approx(expected, rel=1e-4, abs=1e-7)
 
 
+def test_the_first_line_of_the_metrics_says_which_way_pairs_went(walk, tmp_path):
+    seen = len(np.unique(walk.index))
+    for name, data, distinct in (("table", walk, seen), ("rows", as_rows(walk), None)):
+        folder = tmp_path / name
+        train_temporal(data, small(), folder)
+        train_temporal(data, small(steps=14), folder)  # resumed: it is not written again
+        lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        assert lines[0] == {"step": 0, "path": name, "distinct": distinct}
+        assert [line["step"] for line in lines] == [0, 12, 14]
+
+
+def test_octaves_count_from_the_longest_horizon_down():
+    assert TemporalTraining().compose_from == 64
+    assert TemporalTraining().recorded_lags == (8, 256)
+    assert TemporalTraining(tau_max=1024).compose_from == 8
+    assert TemporalTraining(tau_max=1024).recorded_lags == (1, 32)
+    assert TemporalTraining(tau_max=20).recorded_lags == (1, 1)
+    assert TemporalTraining(compose_octaves=0).compose_from == 8192
+
+
+def test_pairs_are_read_both_ways_where_they_are_composed_by_one_encoder():
+    assert TemporalTraining().both_ways
+    for other in ({"tied": False}, {"compose": False}, {"loss": "nce"}):
+        assert not TemporalTraining(**other).both_ways
+
+
+def test_a_model_trained_by_nce_has_a_bank_that_it_does_not_normalise_over(walk, tmp_path):
+    model = train_temporal(walk, small(loss="nce"), tmp_path)
+    points = torch.as_tensor(np.array(walk.table))
+    assert torch.equal(model.bank, points)
+    assert model.bank_log_share.exp().sum() == pytest.approx(1.0, rel=1e-4)
+    raw = model.raw_pair_score(points, points, torch.tensor([5]))[0]
+    assert torch.equal(model.pair_score(points, points, 5), raw)
+
+
+def test_local_dynamics_learns_from_a_table_whose_actions_are_controls(walk, tmp_path, capsys):
+    asked = ["train", "--steps", "2", "--dynamics.steps", "2", "--width", "16", "--tau-max", "64"]
+    for controls in (True, False):
+        dataclasses.replace(walk, controls=controls).save(tmp_path / "data")
+        asked += ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "run")]
+        assert cli([*asked, "--device", "cpu"]) == (0 if controls else 2)
+        assert (tmp_path / "run" / "dynamics").exists() == controls
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+    assert "no actions to learn local dynamics from" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("tied", [True, False])
-def test_training_reaches_every_weight(walk, tmp_path, tied):
+def test_training_reaches_every_weight(walk, tmp_path, tied, rows):
     """DistributedDataParallel waits for the gradient of each, in every update."""
-    before = build_model(walk, small(tied=tied)).state_dict()
-    after = train_temporal(walk, small(tied=tied), tmp_path).named_parameters()
+    data = as_rows(walk) if rows else walk
+    before = build_model(data, small(tied=tied)).state_dict()
+    after = train_temporal(data, small(tied=tied), tmp_path).named_parameters()
     assert [name for name, value in after if torch.equal(value, before[name])] == []
 
 
@@ -175,6 +232,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path):
 def test_the_learned_score_approaches_the_exact_one(walk, tmp_path):
     """A quick fit of a small room, where pairs are common, at plain and composed horizons."""
     settings = small(steps=600, width=64, embedding=16, pairs=8192, learning_rate=5e-3)
+    settings = dataclasses.replace(settings, compose_octaves=1, recorded_octaves=(4, 1))
     model = train_temporal(walk, settings, tmp_path)
     exact = ReversibleWalk.on(ROOM.lattice.successors)
     points = torch.as_tensor(np.array(walk.table))
@@ -193,7 +251,12 @@ def test_the_schedule_rises_then_falls_to_nothing():
     assert shares.index(max(shares)) in (9, 10)
 
 
-@pytest.mark.parametrize("wrong", [{"steps": 0}, {"tau_max": 0}, {"negatives": -1.0}, {"batch": 1}])
+WRONG = [{"steps": 0}, {"tau_max": 0}, {"negatives": -1.0}, {"batch": 1}, {"agreement": -0.1}]
+WRONG += [{"compose_octaves": -1}, {"agreement_floor": 0.0}, {"recorded_octaves": (5, 10)}]
+WRONG += [{"recorded_octaves": (5, 0)}, {"recorded_octaves": (5,)}]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_settings_that_make_no_sense_are_refused(wrong):
     with pytest.raises(CogmapError, match=next(iter(wrong))):
         small(**wrong)

@@ -61,7 +61,9 @@ def model(folder: Path) -> dict[str, str]:
     lines = {"model": str(folder), "world": "none" if agent.world is None else agent.world.name}
     if temporal.config.sees:
         height, width, _ = temporal.config.observation_shape
-        lines["sees"] = f"pictures of {height} x {width}, as {temporal.config.keypoints} keypoints"
+        look = {"keypoints": f"{temporal.config.keypoints} keypoints"}
+        look["convolution"] = f"{temporal.config.look_size} numbers"
+        lines["sees"] = f"pictures of {height} x {width}, as {look[temporal.config.encoder]}"
     lines["temporal"] = (
         f"{sum(p.numel() for p in temporal.parameters()):,} weights, horizons 1 to "
         f"{temporal.config.tau_max:,}, embeddings of {temporal.config.embedding}"

@@ -58,7 +58,7 @@ class Episodes:
         """
         room = (self.lengths - tau).clamp(min=0)  # (E,) pairs in each episode
         ends = room.cumsum(0)
-        place = (u * ends[-1]).long()  # which of all pairs
-        episode = torch.searchsorted(ends, place, right=True)
-        row = self.starts[episode] + place - (ends[episode] - room[episode])
+        pair = (u * ends[-1]).long()  # which of all pairs
+        episode = torch.searchsorted(ends, pair, right=True)
+        row = self.starts[episode] + pair - (ends[episode] - room[episode])
         return row, row + tau

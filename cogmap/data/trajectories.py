@@ -2,7 +2,7 @@
 
 On disk a dataset is a folder of columns, opened by memory map:
 
-    meta.json            format, hold, spread, source (free text)
+    meta.json            format, hold, spread, controls, source (free text)
     episode_starts.npy   (E,)       row at which each episode begins; the first is 0
     actions.npy          (N, A)     the action taken at each row; the last row of an episode: unused
     observations.npy     (N, ...)   one observation a row, or, where observations repeat,
@@ -10,9 +10,11 @@ On disk a dataset is a folder of columns, opened by memory map:
     index.npy            (N,)         which of them each row saw
 
 Row t and row t + tau of one episode are a pair at horizon tau; rows t and t + 1 with the action of
-row t are a transition. An action is held for `hold` simulator steps between two rows. A row of a
-table may stand for all states up to `spread` around it: a lattice walk visits points, but the
-agent it speaks for will stand between and beside them.
+row t are a transition. An action is held for `hold` simulator steps between two rows. `controls`
+says whether actions are what was sent to the simulator, so that local dynamics can learn from
+them; those of a lattice walk are moves between its points. A row of a table may stand for all
+states up to `spread` around it: a lattice walk visits points, but the agent it speaks for will
+stand between and beside them.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +42,7 @@ class Trajectories:
     actions: np.ndarray | None = None  # (N, A) float32
     hold: int = 1  # simulator steps between two rows
     spread: float = 0.0  # how far around a table's row its states reach, on each axis
+    controls: bool = True  # whether the actions are what was sent to the simulator
     source: str = ""  # how it was made, for a reader
 
     def __post_init__(self) -> None:
@@ -124,8 +128,9 @@ class Trajectories:
                 with temporary.open("wb") as file:
                     np.save(file, column)
                 temporary.replace(path)
-            meta = {"format": FORMAT, "hold": self.hold, "spread": self.spread}
-            (folder / "meta.json").write_text(json.dumps(meta | {"source": self.source}) + "\n")
+            meta: dict[str, Any] = {"format": FORMAT, "hold": self.hold, "spread": self.spread}
+            meta |= {"controls": self.controls, "source": self.source}
+            (folder / "meta.json").write_text(json.dumps(meta) + "\n")
         except OSError as error:
             if folder.is_dir():
                 temporary.unlink(missing_ok=True)
@@ -163,13 +168,19 @@ class Trajectories:
         starts = column("episode_starts")
         if starts is None:
             raise CogmapError(f"{folder} has no episode_starts.npy; make the dataset anew.")
+        table = column("table")
+        # Folders of 0.3.0 do not say; there a table meant the moves of a lattice walk.
+        controls = meta.get("controls", table is None)
+        if not isinstance(controls, bool):
+            raise CogmapError(f"{folder}/meta.json: controls={controls!r}; want true or false.")
         return cls(
             episode_starts=np.asarray(starts),
             observations=column("observations"),
-            table=column("table"),
+            table=table,
             index=column("index"),
             actions=column("actions"),
             hold=hold,
             spread=float(spread),
+            controls=controls,
             source=str(meta.get("source", "")),
         )

@@ -44,6 +44,7 @@ def collect_walk(
         actions=np.concatenate(actions),
         hold=SIMULATOR_STEPS_PER_MOVE,
         spread=LATTICE_SPREAD,
+        controls=False,
         source=f"lattice walk in {maze.name}, {steps} steps, coverage {coverage}, seed {seed}",
     )
 

@@ -131,7 +131,7 @@ def trained(folder: Path) -> Row:
     seconds = 0.0
     for part in ("temporal", "dynamics"):
         lines = (folder / part / "metrics.jsonl").read_text().splitlines()
-        seconds += json.loads(lines[-1])["seconds"]
+        seconds += json.loads(lines[-1]).get("seconds", 0.0)
     made = RunConfig.read(folder / "config.json").made
     about = {"training_minutes": round(seconds / 60, 2), "trained_on": made.get("hardware")}
     return about | {"training_commit": made.get("commit")}

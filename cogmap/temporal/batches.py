@@ -26,13 +26,14 @@ from torch import Tensor
 
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
+from cogmap.errors import CogmapError
 from cogmap.temporal.losses import Batch
 from cogmap.temporal.model import TemporalModel
+from cogmap.temporal.settings import TemporalTraining
 
-TABLE_LIMIT = 4096  # distinct observations made up to which a whole table is scored in each update
+TABLE_LIMIT = 4096  # distinct observations up to which a whole table is scored in each update
 SOURCES = 512  # of them that are the sources of an update
-COMPOSE_FROM = 64  # shorter horizons have pairs enough of their own
-FIRST_PART = (8, 256)  # lags that the recorded part of a composed horizon is drawn from
+DEVICE_SHARE = 0.5  # of a GPU's free memory that a dataset may take; training needs the rest
 
 
 class Batches(Protocol):
@@ -41,44 +42,53 @@ class Batches(Protocol):
     ) -> Batch:
         """Scores and positive pairs at each horizon of `share`. (T,) -> (T', B, C)
 
+        A horizon may give several entries of the batch, which stand together.
         What is drawn for a horizon does not depend on the share, so that processes that divide
         an update's horizons between them see what one process would.
         """
 
+    def describe(self) -> dict[str, str | int | None]:
+        """Which way pairs go to the loss, for the first line of metrics.jsonl."""
 
-def recorded_part(taus: Tensor, u: Tensor) -> Tensor:
+
+def recorded_part(taus: Tensor, u: Tensor, settings: TemporalTraining) -> Tensor:
     """The lag to record pairs at. (T,), (T,) uniform in [0, 1) -> (T,)
 
-    All of a short horizon; of a composed one a lag from FIRST_PART, log-uniform, at most half.
+    All of a short horizon; of a composed one a lag from `recorded_lags`, log-uniform, at most half.
     """
-    least, most = FIRST_PART
+    least, most = settings.recorded_lags
     top = (taus // 2).clamp(least, most)
     lag = (least * (top / least) ** u).long()
-    return torch.where(taus >= COMPOSE_FROM, lag, taus)
+    return torch.where(taus >= max(settings.compose_from, 2 * least), lag, taus)
 
 
 @torch.no_grad()
 def onward(
-    model: TemporalModel, middle: Tensor, targets: Tensor, rest: Tensor, log_share: Tensor
+    model: TemporalModel,
+    middle: Tensor,
+    targets: Tensor,
+    rest: Tensor,
+    log_share: Tensor,
 ) -> Tensor:
     """p(y | z, t) of the model over the targets, t the rest of each horizon. -> (T, B, C)
 
-    Where nothing is left of a horizon it ends at the middle, and the entry means nothing.
+    If the recorded lag equals tau, t counts as 1, and the caller discards the result.
     """
-    return torch.softmax(
-        model.raw_pair_score(middle, targets, rest.clamp(min=1)) + log_share, dim=-1
-    )
+    scores = model.raw_pair_score(middle, targets, rest.clamp(min=1))
+    return torch.softmax(scores + log_share, dim=-1)
+
+
+def few_digits(device: torch.device) -> torch.dtype:
+    """For products that compose: a GPU multiplies short numbers many times faster."""
+    return torch.bfloat16 if device.type == "cuda" else torch.float32
 
 
 class TableBatches:
     """Pairs counted on a table of distinct observations."""
 
-    def __init__(
-        self, data: Trajectories, episodes: Episodes, *, pairs: int, compose: bool, both_ways: bool
-    ) -> None:
+    def __init__(self, data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> None:
         device = episodes.starts.device
-        self._episodes, self._pairs = episodes, pairs
-        self._compose, self._both_ways, self._spread = compose, both_ways, data.spread
+        self._episodes, self._settings, self._spread = episodes, settings, data.spread
         # Observations that were never made are left out: nothing is known of them.
         seen, index, counts = np.unique(
             np.asarray(data.index), return_inverse=True, return_counts=True
@@ -90,28 +100,30 @@ class TableBatches:
         self._log_share = share.log()
         self._prepared: tuple[Tensor, ...] | None = None
         self._sources = min(SOURCES, len(self._table))
-        # Targets need few digits, and a GPU multiplies short numbers many times faster.
-        self._short = torch.bfloat16 if device.type == "cuda" else torch.float32
+        self._short = few_digits(device)
+
+    def describe(self) -> dict[str, str | int | None]:
+        return {"path": "table", "distinct": len(self._table)}
 
     def draw(
         self, model: TemporalModel, taus: Tensor, generator: torch.Generator, *, share: slice
     ) -> Batch:
-        table, device = self._table, self._table.device
+        table, device, settings = self._table, self._table.device, self._settings
 
         def uniform(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.rand(*shape, generator=generator, device=device, dtype=dtype)
 
         part, sources = uniform(len(taus)), uniform(len(table)).argsort()[: self._sources]
         around = uniform(*table.shape) * 2 - 1 if self._spread else None
-        places = uniform(len(taus), self._pairs, dtype=torch.float64)[share]
-        lags = (recorded_part(taus, part) if self._compose else taus)[share]
+        draws = uniform(len(taus), settings.pairs, dtype=torch.float64)[share]
+        lags = (recorded_part(taus, part, settings) if settings.composes else taus)[share]
         taus = taus[share]
-        counts = torch.stack([self._count(*each, sources) for each in zip(lags, places)])
+        counts = torch.stack([self._count(*each, sources) for each in zip(lags, draws)])
         composed = lags < taus  # (T',)
         if self._prepared is None:
             self._prepared = model.prepare(table)
         looks = model.see(self._prepared)
-        if self._compose:
+        if settings.composes:
             middle = looks.detach()
             kernel = onward(model, middle, middle, taus - lags, self._log_share)
             product = counts.to(self._short) @ kernel.to(self._short)
@@ -120,69 +132,148 @@ class TableBatches:
         scores = model.raw_pair_score(seen, seen, taus, rows=sources)
         return Batch(scores, counts, self._log_share, composed)
 
-    def _count(self, lag: Tensor, places: Tensor, sources: Tensor) -> Tensor:
+    def _count(self, lag: Tensor, draws: Tensor, sources: Tensor) -> Tensor:
         """How often each target follows each of some sources. (), (N,), (B,) -> (B, S)"""
         states = len(self._table)
-        begin, end = self._episodes.pairs(lag, places)
+        begin, end = self._episodes.pairs(lag, draws)
         source, target = self._index[begin], self._index[end]
-        if self._both_ways:
+        if self._settings.both_ways:
             source, target = torch.cat([source, target]), torch.cat([target, source])
-        row = torch.full((states,), len(sources), device=places.device)  # others: one row more
-        row[sources] = torch.arange(len(sources), device=places.device)
-        counts = torch.zeros((len(sources) + 1) * states, device=places.device)
-        ones = torch.ones(len(source), device=places.device)
+        # Pairs of all other sources are counted in one row more, which is dropped.
+        row = torch.full((states,), len(sources), device=draws.device)
+        row[sources] = torch.arange(len(sources), device=draws.device)
+        counts = torch.zeros((len(sources) + 1) * states, device=draws.device)
+        ones = torch.ones(len(source), device=draws.device)
         counts.scatter_add_(0, row[source] * states + target, ones)
         return counts.view(-1, states)[:-1]
 
 
+class Rows:
+    """Observations by row, in the type they were recorded in, near the device that asks."""
+
+    def __init__(self, data: Trajectories, device: torch.device) -> None:
+        self._data, self._column, self._index = data, None, None
+        if device.type == "cpu":  # memory maps stay on disk
+            return
+        column = data.table if data.table is not None else data.observations
+        assert column is not None
+        if device.type == "cuda":
+            check_fits(column.nbytes, torch.cuda.mem_get_info(device)[0])
+        # A training step captured as a CUDA graph can read nothing but the device's memory.
+        self._column = torch.as_tensor(np.asarray(column)).to(device)
+        if data.index is not None:
+            self._index = torch.as_tensor(np.asarray(data.index)).to(device)
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """(N,) -> (N, ...); pictures stay uint8"""
+        if self._column is None:
+            seen = torch.as_tensor(np.array(self._data.rows(rows.numpy())))
+        else:
+            seen = self._column[rows if self._index is None else self._index[rows]]
+        return seen if seen.dtype == torch.uint8 else seen.float()
+
+
+def check_fits(size: int, free: int) -> None:
+    """Raises where a dataset would take too much of a GPU's memory. Both in bytes."""
+    if size > DEVICE_SHARE * free:
+        raise CogmapError(
+            f"observations of {size / 2**30:.1f} GiB do not fit beside the model in the "
+            f"{free / 2**30:.1f} GiB that the GPU has free; train with --device cpu, or on fewer "
+            "rows."
+        )
+
+
 class RowBatches:
-    """Pairs as rows of a dataset; the other rows' targets are the negatives."""
+    """Pairs as rows of a dataset; the other rows of the batch are the negatives.
 
-    def __init__(
-        self, data: Trajectories, episodes: Episodes, *, batch: int, compose: bool
-    ) -> None:
-        self._device = episodes.starts.device
-        self._data, self._episodes, self._batch, self._compose = data, episodes, batch, compose
-        self._identity = torch.eye(batch, device=self._device)
-        self._everything = None
-        if self._device.type != "cpu":  # states fit on the device whole; a graph needs them there
-            rows = data.rows(np.arange(len(data)))
-            self._everything = torch.as_tensor(rows, dtype=torch.float32).to(self._device)
+    A batch has N pairs (x, z). Where horizons are composed, the x are its sources and all 2 N rows
+    its targets. Rows stand for p0, so a source is not compared with itself; nor, where its horizon
+    is composed, with the middle that was recorded for it.
+    """
 
-    def _observe(self, rows: Tensor) -> Tensor:
-        if self._everything is not None:
-            return self._everything[rows]
-        return torch.as_tensor(self._data.rows(rows.numpy()), dtype=torch.float32)
+    def __init__(self, data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> None:
+        device, pairs = episodes.starts.device, settings.batch
+        self._episodes, self._settings, self._rows = episodes, settings, Rows(data, device)
+        self._sources = torch.arange(pairs, device=device)
+        self._forward = self._sources % 2 == 0  # read both ways: every other pair is turned round
+        self._short = few_digits(device)
+        if settings.composes:
+            itself = torch.eye(2 * pairs, device=device)
+            partner = itself.roll(pairs, dims=0)
+            self._pairs = partner[:pairs]  # (B, C)
+            self._plain = _log_share(itself[:pairs])  # (B, C)
+            self._apart = _log_share(itself + partner)  # (C, C)
+        else:
+            self._pairs = torch.eye(pairs, device=device)
 
-    def _look(self, model: TemporalModel, rows: Tensor) -> Tensor:
-        return model.look(self._observe(rows))
+    def describe(self) -> dict[str, str | int | None]:
+        return {"path": "rows", "distinct": None}
 
     def draw(
         self, model: TemporalModel, taus: Tensor, generator: torch.Generator, *, share: slice
     ) -> Batch:
-        part = torch.rand(len(taus), generator=generator, device=self._device)
-        places = torch.rand(
-            len(taus), self._batch, generator=generator, device=self._device, dtype=torch.float64
+        device, settings = self._pairs.device, self._settings
+        part = torch.rand(len(taus), generator=generator, device=device)
+        draws = torch.rand(
+            len(taus), settings.batch, generator=generator, device=device, dtype=torch.float64
+        )[share]
+        lags = (recorded_part(taus, part, settings) if settings.composes else taus)[share]
+        taus = taus[share]
+        pairs = [self._look(model, *each) for each in zip(lags, draws)]
+        if settings.composes:
+            parts = [self._compose(model, *each) for each in zip(pairs, taus, lags)]
+            return Batch(*(torch.cat(part) for part in zip(*parts)))
+        plain = []
+        for looks, tau in zip(pairs, taus):
+            first, second = looks.chunk(2)
+            plain.append(model.raw_pair_score(first, second, tau[None]))
+        return Batch(torch.cat(plain), self._pairs.expand(len(taus), -1, -1))
+
+    def _look(self, model: TemporalModel, lag: Tensor, draws: Tensor) -> Tensor:
+        """Looks of recorded pairs, first all x, then all z. (), (N,) -> (2 N, d)"""
+        first, second = self._episodes.pairs(lag, draws)
+        if self._settings.both_ways:
+            first, second = (
+                torch.where(self._forward, first, second),
+                torch.where(self._forward, second, first),
+            )
+        return model.see(model.prepare(self._rows(torch.cat([first, second]))))
+
+    def _compose(
+        self, model: TemporalModel, looks: Tensor, tau: Tensor, lag: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Pairs at the horizon, and again at the lag they were recorded at. -> (2, ...) each
+
+        Short horizons are drawn seldom, and a batch of rows has few pairs: without the second
+        contrast the short ones, which all others are composed of, would be learned late.
+        """
+        pairs, composed, fixed = len(self._pairs), lag < tau, looks.detach()
+        apart = self._apart[:pairs]
+        scores = model.raw_pair_score(looks, looks, torch.stack([tau, lag]), rows=self._sources)
+        second = onward(model, fixed, fixed, (tau - lag)[None], self._apart)[0]
+        counts = torch.where(composed, second[pairs:], self._pairs)
+        # One recorded middle is enough for the contrast, which is linear in the counts, and too
+        # few for their logarithm: the agreement takes the model's own first part over the batch.
+        first = torch.softmax(scores[1].detach() + apart, dim=-1)
+        expected = (first.to(self._short) @ second.to(self._short)).float()
+        expected = expected.masked_fill(apart.isinf(), 0.0)
+        return (
+            scores,
+            torch.stack([counts, self._pairs]),
+            torch.stack([torch.where(composed, apart, self._plain), self._plain]),
+            torch.stack([composed, torch.zeros_like(composed)]),
+            torch.stack([expected, self._pairs]),
         )
-        even = torch.zeros((), device=self._device)  # targets are drawn as p0 is
-        scores, counts = [], []
-        for tau, u, place in zip(taus[share, None], part[share, None], places[share]):
-            begin, end = self._episodes.pairs(tau, place)
-            target, positive = self._look(model, end), self._identity[None]
-            if self._compose:
-                lag = recorded_part(tau, u)
-                kernel = onward(model, self._look(model, begin + lag), target, tau - lag, even)
-                positive = torch.where((lag < tau)[:, None, None], kernel, positive)
-            scores.append(model.raw_pair_score(self._look(model, begin), target, tau))
-            counts.append(positive)
-        return Batch(torch.cat(scores), torch.cat(counts))
 
 
-def batches_for(
-    data: Trajectories, episodes: Episodes, *, pairs: int, batch: int, compose: bool, tied: bool
-) -> Batches:
+def _log_share(left_out: Tensor) -> Tensor:
+    """Equal shares of the targets that are not left out. (B, C) of 0 and 1 -> (B, C)"""
+    kept = 1 - left_out
+    return (kept / kept.sum(-1, keepdim=True)).log()
+
+
+def batches_for(data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> Batches:
     """On the table where there is a small one, else on rows."""
     if data.table is not None and np.count_nonzero(data.distinct()[1]) <= TABLE_LIMIT:
-        both_ways = compose and tied
-        return TableBatches(data, episodes, pairs=pairs, compose=compose, both_ways=both_ways)
-    return RowBatches(data, episodes, batch=batch, compose=compose)
+        return TableBatches(data, episodes, settings)
+    return RowBatches(data, episodes, settings)

@@ -1,10 +1,10 @@
 """Encoders h(x, tau), g(y, tau): a trunk for each observation, a head for each horizon (Sec. 2.2).
 
     picture --eye--> look --trunk--> feature --head(tau)--> unit embedding
-    (N, H, W, 3)    (N, d)           (N, W)      light        (N, T, D)
+    (N, H, W, C)    (N, d)           (N, W)      light        (N, T, D)
 
-A state is its own look. Shape letters: N observations, d numbers in a look, T horizons, W width, D
-embedding; of a picture H and W pixels, K keypoints.
+A state is its own look; eyes.py has the eyes. Shape letters: N observations, d numbers in a look,
+T horizons, W width, D embedding.
 """
 
 from __future__ import annotations
@@ -17,66 +17,6 @@ from torch.nn import functional as F
 
 HORIZON_WAVES = 8  # sines and cosines of log2(tau) that the horizon embedding is made of
 HORIZON_WIDTH = 64
-
-
-EYE_CHANNELS = 16  # of the first convolution
-WINDOW = 16  # pixels on a side around what differs from the background
-
-
-class Eye(nn.Module):
-    """Where things are that are not in every picture: K keypoints.
-
-    What differs from the background passes two convolutions without offsets, so nothing stays
-    nothing; each channel's centre of mass is a keypoint. There is no pooling that could lose an
-    agent of a few pixels, and its place is known to a fraction of one. Only the window around the
-    difference is convolved: all else is nothing.
-    """
-
-    background: Tensor
-
-    def __init__(self, shape: tuple[int, ...], *, keypoints: int) -> None:
-        super().__init__()
-        height, width, colours = shape
-        self.first = nn.Conv2d(colours, EYE_CHANNELS, 3, padding=1, bias=False)
-        self.second = nn.Conv2d(EYE_CHANNELS, keypoints, 3, padding=1, bias=False)
-        self.register_buffer("background", torch.zeros(shape))  # in 0..255
-        self.shape = height, width
-
-    def window(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        """The part that differs from the background, and where each of its pixels lies.
-
-        (N, H, W, 3) -> (N, 3, h, w), (N, h w, 2) in [-1, 1]; x to the right, y upward
-        """
-        change = (pictures - self.background) / 255
-        differs = change.ne(0).any(-1)  # (N, H, W)
-        rows, columns = (
-            _around(differs.any(axis), min(WINDOW, size))
-            for axis, size in zip((2, 1), self.shape, strict=True)
-        )  # (N, h), (N, w)
-        each = torch.arange(len(pictures), device=pictures.device)[:, None, None]
-        part = change[each, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
-        x = columns.float() * (2 / (self.shape[1] - 1)) - 1
-        y = 1 - rows.float() * (2 / (self.shape[0] - 1))
-        across = torch.stack(
-            [x[:, None, :].expand(part[:, 0].shape), y[:, :, None].expand(part[:, 0].shape)], dim=-1
-        )
-        return part, across.flatten(1, 2)
-
-    def forward(self, part: Tensor, places: Tensor) -> Tensor:
-        """Of a window (N, 3, h, w), (N, h w, 2) -> (N, 2 K)"""
-        mass = self.second(F.silu(self.first(part))).square().flatten(2)  # (N, K, h w)
-        total = mass.sum(-1, keepdim=True)
-        share = mass / total.clamp(min=1e-12)
-        return (share @ places).flatten(1)
-
-
-def _around(differs: Tensor, size: int) -> Tensor:
-    """`size` neighbouring indices around the middle of what is true. (N, L) -> (N, size)"""
-    length = differs.shape[1]
-    first = differs.int().argmax(1)
-    last = length - 1 - differs.flip(1).int().argmax(1)
-    begin = ((first + last) // 2 - size // 2).clamp(0, length - size)
-    return begin[:, None] + torch.arange(size, device=differs.device)
 
 
 class FourierFeatures(nn.Module):

@@ -11,13 +11,14 @@ from torch import Tensor, nn
 from cogmap.errors import CogmapError
 from cogmap.temporal.encoders import (
     HORIZON_WIDTH,
-    Eye,
     FourierFeatures,
     HorizonEmbedding,
     HorizonHead,
     StateTrunk,
 )
+from cogmap.temporal.eyes import Convolution, Keypoints
 from cogmap.temporal.scorer import LearnedScorer
+from cogmap.temporal.settings import Encoder
 
 FIRST_BETA0 = 10.0  # alignment starts sharp enough for ratios of e^10, as SigLIP's scale does
 FIRST_BETA1 = -3.0
@@ -44,18 +45,28 @@ class TemporalConfig:
     normalised: bool = True
     """Subtract each source's log-partition over the bank (Eq. 12); the softmax loss needs it."""
     bank_size: int = 0
-    """Reference observations kept for that; 0 until the data is seen."""
+    """Reference observations kept to stand for p0; 0 until the data is seen."""
+    encoder: Encoder = "auto"
+    """What makes a look of an observation; files of 0.3.0 do not say: it goes by the shape."""
     keypoints: int = 8
-    """Places that a picture is reduced to; states have none."""
+    """Positions that a picture is reduced to by keypoints."""
+    convolution_size: int = 32
+    """Numbers that a picture is reduced to by a convolution."""
+
+    def __post_init__(self) -> None:
+        if self.encoder == "auto":
+            object.__setattr__(self, "encoder", "keypoints" if self.sees else "state")
 
     @property
     def sees(self) -> bool:
-        """Whether observations are pictures (H, W, 3)."""
+        """Whether observations are pictures (H, W, C)."""
         return len(self.observation_shape) == 3
 
     @property
     def look_size(self) -> int:
-        return 2 * self.keypoints if self.sees else self.observation_shape[0]
+        if self.encoder == "state":
+            return self.observation_shape[0]
+        return 2 * self.keypoints if self.encoder == "keypoints" else self.convolution_size
 
 
 class TemporalModel(nn.Module):
@@ -75,12 +86,19 @@ class TemporalModel(nn.Module):
         if len(config.observation_shape) not in (1, 3):
             raise CogmapError(
                 f"observations of shape {config.observation_shape}; give flat vectors, or pictures "
-                "(height, width, 3)."
+                "(height, width, channels)."
+            )
+        if config.sees == (config.encoder == "state"):
+            raise CogmapError(
+                f"encoder={config.encoder} does not see observations of shape "
+                f"{config.observation_shape}; leave --encoder at auto."
             )
         self.config = config
-        self.eye = (
-            Eye(config.observation_shape, keypoints=config.keypoints) if config.sees else None
-        )
+        self.eye: Keypoints | Convolution | None = None
+        if config.encoder == "keypoints":
+            self.eye = Keypoints(config.observation_shape, keypoints=config.keypoints)
+        elif config.encoder == "convolution":
+            self.eye = Convolution(config.observation_shape, size=config.convolution_size)
         generator = torch.Generator().manual_seed(seed)
 
         def encoder() -> tuple[StateTrunk, HorizonHead]:
@@ -104,16 +122,22 @@ class TemporalModel(nn.Module):
         self.register_buffer("bank_log_share", torch.zeros(config.bank_size))
 
     def look(self, observations: Tensor) -> Tensor:
-        """What planning and scores need to know of an observation. (N, ...) -> (N, d)"""
+        """What planning and scores need to know of an observation. (N, ...) -> (N, d)
+
+        Raises for a picture that the eye is not made for. Asking waits for the device, so training
+        checks its data once and then takes the two steps below.
+        """
+        if self.eye is not None:
+            self.eye.check(observations)
         return self.see(self.prepare(observations))
 
     def prepare(self, observations: Tensor) -> tuple[Tensor, ...]:
         """What of an observation does not change while the model learns."""
-        return (observations,) if self.eye is None else self.eye.window(observations.float())
+        return (observations,) if self.eye is None else self.eye.prepare(observations)
 
     def see(self, prepared: tuple[Tensor, ...]) -> Tensor:
         """The rest of `look`. -> (N, d)"""
-        return prepared[0] if self.eye is None else self.eye(*prepared)
+        return prepared[0] if self.eye is None else self.eye.see(prepared)
 
     def beta(self, horizon: Tensor) -> tuple[Tensor, Tensor]:
         """beta0 > 0 and beta1 of embedded horizons. (T, E) -> (T,), (T,)"""

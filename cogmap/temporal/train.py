@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
+import math
 import sys
 from pathlib import Path
 
@@ -30,12 +32,15 @@ from cogmap.errors import CogmapError, check_seed
 from cogmap.progress import Progress
 from cogmap.temporal import losses
 from cogmap.temporal.batches import TABLE_LIMIT, batches_for
+from cogmap.temporal.eyes import Keypoints
 from cogmap.temporal.model import TemporalConfig, TemporalModel
-from cogmap.temporal.settings import TemporalTraining
+from cogmap.temporal.settings import Encoder, TemporalTraining
 from cogmap.training import train
 
 BANK_LIMIT = 1024  # reference observations kept for normalising sources
 BACKGROUND_PICTURES = 128  # whose median is what is always there
+CHECKED_PICTURES = 4096  # of the data, about, that are checked before training begins
+NUMBERS_AT_ONCE = 1 << 23  # of the pictures that are looked at together
 
 
 def reference(data: Trajectories, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -49,10 +54,32 @@ def reference(data: Trajectories, *, seed: int) -> tuple[np.ndarray, np.ndarray]
     return observations[seen], np.log(share[seen])
 
 
+def choose_encoder(data: Trajectories, background: np.ndarray, asked: Encoder = "auto") -> Encoder:
+    """The encoder asked for, or what fits the data. Raises where keypoints would miss something."""
+    if len(data.observation_shape) != 3:
+        return "state" if asked == "auto" else asked
+    if asked not in ("auto", "keypoints"):
+        return asked
+    observations, share = data.distinct()
+    seen = np.flatnonzero(share)
+    seen = seen[:: max(1, len(seen) // CHECKED_PICTURES)]
+    eye = Keypoints(data.observation_shape, keypoints=1)
+    eye.background.copy_(torch.as_tensor(background))
+    step = at_once(data.observation_shape)
+    try:
+        for begin in range(0, len(seen), step):
+            eye.check(torch.as_tensor(np.array(observations[seen[begin : begin + step]])))
+    except CogmapError:
+        if asked == "keypoints":
+            raise
+        return "convolution"
+    return "keypoints"
+
+
 def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0) -> TemporalModel:
     """An untrained model for this data, with its bank of reference observations."""
-    normalised = settings.loss == "softmax"
     bank, log_share = reference(data, seed=seed)
+    background = np.median(bank[:: max(1, len(bank) // BACKGROUND_PICTURES)], axis=0)
     config = TemporalConfig(
         observation_shape=data.observation_shape,
         tau_max=settings.tau_max,
@@ -60,8 +87,9 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         embedding=settings.embedding,
         cycles=settings.cycles,
         tied=settings.tied,
-        normalised=normalised,
-        bank_size=len(bank) if normalised else 0,
+        normalised=settings.loss == "softmax",
+        bank_size=len(bank),
+        encoder=choose_encoder(data, background, settings.encoder),
     )
     torch.manual_seed(seed)  # layers draw their first weights from the global generator
     low, high = -torch.ones(config.look_size), torch.ones(config.look_size)
@@ -70,21 +98,27 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         low = torch.as_tensor(observations.min(axis=0), dtype=torch.float32)
         high = torch.as_tensor(observations.max(axis=0), dtype=torch.float32)
     model = TemporalModel(config, low=low, high=high, seed=seed)
-    if model.eye is not None:
-        some = bank[:: max(1, len(bank) // BACKGROUND_PICTURES)]
-        model.eye.background.copy_(torch.as_tensor(np.median(some, axis=0)))
-    if normalised:
-        fill_bank(model, bank)
-        model.bank_log_share.copy_(torch.as_tensor(log_share, dtype=torch.float32))
+    if isinstance(model.eye, Keypoints):
+        model.eye.background.copy_(torch.as_tensor(background))
+    fill_bank(model, bank)
+    model.bank_log_share.copy_(torch.as_tensor(log_share, dtype=torch.float32))
     return model
+
+
+def at_once(shape: tuple[int, ...]) -> int:
+    """How many observations of a shape to look at together."""
+    return max(1, min(512, NUMBERS_AT_ONCE // math.prod(shape)))
 
 
 @torch.no_grad()
 def fill_bank(model: TemporalModel, observations: np.ndarray) -> None:
     """Looks of the reference observations, as the model sees them now."""
-    for begin in range(0, len(observations), 512):
-        rows = torch.as_tensor(np.array(observations[begin : begin + 512]), dtype=torch.float32)
-        model.bank[begin : begin + 512] = model.look(rows.to(model.bank.device))
+    step = at_once(model.config.observation_shape)
+    for begin in range(0, len(observations), step):
+        rows = torch.as_tensor(np.array(observations[begin : begin + step]))
+        rows = rows if rows.dtype == torch.uint8 else rows.float()
+        looks = model.see(model.prepare(rows.to(model.bank.device)))
+        model.bank[begin : begin + step] = looks
 
 
 def train_temporal(
@@ -103,19 +137,17 @@ def train_temporal(
     model = build_model(data, settings, seed=seed).to(chip)  # 1
     generator = torch.Generator(chip).manual_seed(seed)
     law = HORIZON_LAWS[settings.horizons]
-    contrast: losses.Loss = losses.softmax
+    contrast: losses.Loss = functools.partial(
+        losses.softmax, agreement=settings.agreement, floor=settings.agreement_floor
+    )
     if settings.loss == "nce":
         contrast = functools.partial(losses.nce, negatives=settings.negatives)
 
-    batches = batches_for(
-        data,
-        episodes,
-        pairs=settings.pairs,
-        batch=settings.batch,
-        compose=settings.compose and settings.loss == "softmax",
-        tied=settings.tied,
-    )
+    batches = batches_for(data, episodes, settings)
     share = devices.rank().share(settings.lags, "lags")
+    if devices.rank().number == 0 and not (folder / "training_state.pt").exists():
+        began = json.dumps({"step": 0} | batches.describe()) + "\n"
+        runs.replace_file(folder / "metrics.jsonl", lambda path: path.write_text(began))
 
     def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.lags, generator=generator, device=chip)

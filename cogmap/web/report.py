@@ -103,8 +103,8 @@ def curve(folder: Path) -> list[dict[str, float]]:
     """The loss of the temporal model, as its training reported it; empty where nothing is left."""
     path = folder / "temporal" / "metrics.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    finite = [row for row in rows if np.isfinite(row["loss"])]  # a training may have diverged
-    return [{"step": row["step"], "loss": round(row["loss"], 4)} for row in finite]
+    known = [row for row in rows if np.isfinite(row.get("loss", np.nan))]  # it may have diverged
+    return [{"step": row["step"], "loss": round(row["loss"], 4)} for row in known]
 
 
 def tables(folder: Path, result: Evaluation, shown: Sequence[Episode]) -> str:

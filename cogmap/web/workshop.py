@@ -188,4 +188,4 @@ def _reports(folder: Path) -> list[dict]:
             rows.append(json.loads(line))
         except ValueError:
             break
-    return rows
+    return [row for row in rows if "loss" in row]

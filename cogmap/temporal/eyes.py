@@ -1,0 +1,133 @@
+"""Eyes: a picture becomes a look, a few numbers that scores and planning speak of (Table 1B).
+
+Both kinds have the same methods: `prepare` does what does not change while the model learns, `see`
+does the rest, and `check` raises where a picture is not of the kind that the eye is made for.
+
+Shape letters: N pictures of H x W pixels and C channels, K keypoints, d numbers in a look.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from cogmap.errors import CogmapError
+
+EYE_CHANNELS = 16  # of the first convolution
+WINDOW = 16  # pixels on a side around what differs from the background
+LEAST_PIXELS = 16  # on a side of a picture
+WIDE_CHANNELS, MORE_CHANNELS = 32, 64  # of the general eye's first layer, and of the others
+LAST_PIXELS = 8  # on a side, at most, of what its layers leave
+GROUPS = 8  # of channels that are normalised together
+
+
+class Keypoints(nn.Module):
+    """Where things are that are not in every picture: K keypoints.
+
+    What differs from the background passes two convolutions without offsets, so nothing stays
+    nothing; each channel's centre of mass is a keypoint. There is no pooling that could lose an
+    agent of a few pixels, and its position is known to a fraction of one. Only the window around
+    the difference is convolved: all else is nothing.
+    """
+
+    background: Tensor
+
+    def __init__(self, shape: tuple[int, ...], *, keypoints: int) -> None:
+        super().__init__()
+        height, width, colours = shape
+        self.first = nn.Conv2d(colours, EYE_CHANNELS, 3, padding=1, bias=False)
+        self.second = nn.Conv2d(EYE_CHANNELS, keypoints, 3, padding=1, bias=False)
+        self.register_buffer("background", torch.zeros(shape))  # in 0..255
+        self.shape = height, width
+
+    def check(self, pictures: Tensor) -> None:
+        """Raises where a difference reaches outside the window. (N, H, W, C)"""
+        if not fits_window(pictures, self.background).all():
+            raise CogmapError(
+                f"a picture differs from the background beyond a window of {WINDOW} x {WINDOW} "
+                "pixels, which is all that keypoints look at; train with --encoder convolution."
+            )
+
+    def prepare(self, pictures: Tensor) -> tuple[Tensor, ...]:
+        """The part that differs from the background, and where each of its pixels lies.
+
+        (N, H, W, C) -> (N, C, h, w), (N, h w, 2) in [-1, 1]; x to the right, y upward
+        """
+        change = (pictures.float() - self.background) / 255
+        rows, columns = (_around(span, size) for span, size in _spans(change))  # (N, h), (N, w)
+        each = torch.arange(len(pictures), device=pictures.device)[:, None, None]
+        part = change[each, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+        x = columns.float() * (2 / (self.shape[1] - 1)) - 1
+        y = 1 - rows.float() * (2 / (self.shape[0] - 1))
+        across = torch.stack(
+            [x[:, None, :].expand(part[:, 0].shape), y[:, :, None].expand(part[:, 0].shape)], dim=-1
+        )
+        return part, across.flatten(1, 2)
+
+    def see(self, prepared: tuple[Tensor, ...]) -> Tensor:
+        """Of a window (N, C, h, w) and its positions (N, h w, 2) -> (N, 2 K)"""
+        part, across = prepared
+        mass = self.second(F.silu(self.first(part))).square().flatten(2)  # (N, K, h w)
+        total = mass.sum(-1, keepdim=True)
+        share = mass / total.clamp(min=1e-12)
+        return (share @ across).flatten(1)
+
+
+class Convolution(nn.Module):
+    """Any picture: strided convolutions until few pixels are left, then one layer, in [-1, 1]."""
+
+    def __init__(self, shape: tuple[int, ...], *, size: int) -> None:
+        super().__init__()
+        height, width, channels = shape
+        if min(height, width) < LEAST_PIXELS:
+            raise CogmapError(
+                f"pictures of {height} x {width} pixels; give at least "
+                f"{LEAST_PIXELS} x {LEAST_PIXELS}, or flat vectors."
+            )
+        layers: list[nn.Module] = []
+        wide = WIDE_CHANNELS
+        while max(height, width) > LAST_PIXELS:
+            layers += [nn.Conv2d(channels, wide, 3, stride=2, padding=1)]
+            layers += [nn.GroupNorm(GROUPS, wide), nn.SiLU()]
+            height, width, channels, wide = (height + 1) // 2, (width + 1) // 2, wide, MORE_CHANNELS
+        self.layers = nn.Sequential(*layers, nn.Flatten())
+        self.leave = nn.Linear(channels * height * width, size)
+
+    def check(self, pictures: Tensor) -> None:
+        """Every picture is of its kind."""
+
+    def prepare(self, pictures: Tensor) -> tuple[Tensor, ...]:
+        """Pictures stay bytes: as numbers of four bytes a table of them might not fit."""
+        return (pictures,)
+
+    def see(self, prepared: tuple[Tensor, ...]) -> Tensor:
+        """(N, H, W, C) in 0..255 -> (N, d) in [-1, 1]"""
+        pixels = prepared[0].permute(0, 3, 1, 2).float() / 127.5 - 1
+        return torch.tanh(self.leave(self.layers(pixels)))
+
+
+def fits_window(pictures: Tensor, background: Tensor) -> Tensor:
+    """Whether all that differs from the background lies in one window. (N, H, W, C) -> (N,)"""
+    fits = torch.ones(len(pictures), dtype=torch.bool, device=pictures.device)
+    for differs, size in _spans(pictures.float() - background):
+        index = torch.arange(differs.shape[1], device=differs.device)
+        window = _around(differs, size)
+        inside = (index >= window[:, :1]) & (index <= window[:, -1:])
+        fits &= ~(differs & ~inside).any(1)
+    return fits
+
+
+def _spans(change: Tensor) -> list[tuple[Tensor, int]]:
+    """Rows and columns that hold a difference, and the window's size there. (N, H), (N, W)"""
+    differs = change.ne(0).any(-1)  # (N, H, W)
+    return [(differs.any(axis), min(WINDOW, differs.shape[3 - axis])) for axis in (2, 1)]
+
+
+def _around(differs: Tensor, size: int) -> Tensor:
+    """`size` neighbouring indices around the middle of what is true. (N, L) -> (N, size)"""
+    length = differs.shape[1]
+    first = differs.int().argmax(1)
+    last = length - 1 - differs.flip(1).int().argmax(1)
+    begin = ((first + last) // 2 - size // 2).clamp(0, length - size)
+    return begin[:, None] + torch.arange(size, device=differs.device)
