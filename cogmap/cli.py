@@ -199,10 +199,19 @@ class Reproduce:
     """
 
     name: Annotated[
-        Literal["maze-state", "maze-vision", "horizons", "data", "probes", "temperature", "theory"],
+        Literal[
+            "maze-state",
+            "maze-vision",
+            "horizons",
+            "data",
+            "probes",
+            "temperature",
+            "theory",
+            "walks",
+        ],
         tyro.conf.Positional,
     ]
-    """Table 1A, Table 1B, Fig. 2, Table 2, Table 4, or two that the paper does not have."""
+    """Table 1A, Table 1B, Fig. 2, Table 2, Table 4, or three that the paper does not have."""
     seeds: int = 3
     """Training seeds, 0 on."""
     workers: int = 1

@@ -33,6 +33,7 @@ from cogmap.progress import Bars, Progress
 UNIT = 1.0  # one lattice move
 STEPS_PER_UNIT = round(UNIT / STEP_LENGTH)  # five simulator steps
 STEPS_PER_EPISODE = 1000  # of random actions: long enough to wander, many enough to cover
+STEPS_PER_WALK = 10_000  # of random actions that pairs are drawn from: longer than any horizon
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +127,11 @@ class PointMaze:
                 f"tau_max={tau_max} exceeds the walk ({settings.walk_steps} steps); "
                 "raise --walk-steps or lower --tau-max."
             )
+        if settings.walk == "actions" and tau_max > STEPS_PER_WALK:
+            raise CogmapError(
+                f"tau_max={tau_max} exceeds an episode of random actions ({STEPS_PER_WALK} steps); "
+                "lower --tau-max, or give --walk lattice."
+            )
         coverage_mask(self.maze.lattice.successors, settings.coverage, np.random.default_rng(0))
         self.simulator()
         if self.observation == "image" and Album.packaged(self.maze) is None:
@@ -144,43 +150,48 @@ class PointMaze:
         """Transitions that are given may be positions where the world shows pictures."""
         walk = pairs
         if walk is None:
-            walk = self._walked(settings, folder / "walk", seed=seed)
-        if transitions is None:
+            walk = self._walked(settings, folder / "walk", seed=seed, bars=bars)
+        if transitions is None and walk.controls and walk.actions is not None:
+            transitions = walk
+        elif transitions is None:
             transitions = self._acted(settings, folder / "actions", seed=seed, bars=bars)
         if self.observation == "image":
             album = Album.of(self.maze, folder / "album", progress=bars("pictures", "picture"))
-            walk = album.walked(walk, seed=seed) if pairs is None else walk
             if transitions.observation_shape == (2,):
                 transitions = album.acted(transitions)
+            if walk.observation_shape == (2,):
+                walk = album.acted(walk) if walk.controls else album.walked(walk, seed=seed)
         return walk, transitions
 
-    def _walked(self, settings: Exploration, folder: Path, *, seed: int) -> Trajectories:
+    def _walked(
+        self, settings: Exploration, folder: Path, *, seed: int, bars: Bars
+    ) -> Trajectories:
         if not (folder / "meta.json").exists():
             steps, coverage = settings.walk_steps, settings.coverage
-            collect_walk(self.maze, steps=steps, seed=seed, coverage=coverage).save(folder)
+            if settings.walk == "lattice":
+                walk = collect_walk(self.maze, steps=steps, seed=seed, coverage=coverage)
+            else:
+                bar = bars("random walk", "row")
+                walk = self._wander(steps, STEPS_PER_WALK, seed, coverage, bar)
+            walk.save(folder)
         return Trajectories.load(folder)
 
     def _acted(self, settings: Exploration, folder: Path, *, seed: int, bars: Bars) -> Trajectories:
         if not (folder / "meta.json").exists():
-            data = self.random_transitions(
-                settings.action_steps,
-                seed=seed,
-                coverage=settings.coverage,
-                progress=bars("random actions", "row"),
-            )
-            data.save(folder)
+            steps, bar = settings.action_steps, bars("random actions", "row")
+            self._wander(steps, STEPS_PER_EPISODE, seed, settings.coverage, bar).save(folder)
         return Trajectories.load(folder)
 
-    def random_transitions(
-        self, steps: int, *, seed: int, coverage: float = 1.0, progress: Progress = iter
+    def _wander(
+        self, steps: int, each: int, seed: int, coverage: float, progress: Progress
     ) -> Trajectories:
-        """Random actions, each held for one unit, in episodes from random starts; positions."""
+        """Random actions, each held for one unit, in episodes of `each` from random starts."""
         return collect_actions(
             self.maze,
             self.simulator(),
             steps=steps,
             seed=seed,
-            episodes=max(1, steps // STEPS_PER_EPISODE),
+            episodes=max(1, steps // each),
             hold=STEPS_PER_UNIT,
             coverage=coverage,
             progress=progress,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exploration:
     """What a world is asked to record before anything is learned."""
 
+    walk: Literal["lattice", "actions"] = "lattice"
+    """In a maze: walk on its lattice, as the paper does, or act at random in the simulator."""
     walk_steps: int = 4_000_000
     """Steps of the walk that pairs are drawn from."""
     action_steps: int = 100_000
-    """Random actions for the local dynamics, each held for one decision."""
+    """Random actions for the local dynamics, each held for one decision, beside a lattice walk."""
     coverage: float = 1.0
     """Share c of the world that the walk may enter."""

@@ -23,21 +23,27 @@ COLUMNS = [(LARGE, "official"), (GIANT, "official"), (LARGE, "random"), (GIANT, 
 TITLES = {"official": "official tasks", "random": "random pairs"}
 
 
+HEADER = ["SR / SPL [95 % of SR]", *(f"{title(w)}, {TITLES[t]}" for w, t in COLUMNS)]
+
+
+def line(rows: Sequence[Row], label: str, *, bold: bool = False, **columns: str) -> list[str]:
+    """One line of such a table: the rows with these columns."""
+    some = [chosen(rows, world=w, tasks=t, **columns) for w, t in COLUMNS]
+    return [label, *(cell(each, bold=bold) for each in some)]
+
+
 def maze_state(rows: Sequence[Row], folder: Path) -> list[str]:
     """Table 1A, and the mazes that nothing was tuned on."""
     ours = chosen(rows, variant="ours", planner="log")
     seeds = seeds_of(ours)
-    table = [["SR / SPL [95 % of SR]", *(f"{title(w)}, {TITLES[t]}" for w, t in COLUMNS)]]
-
-    def line(label: str, *, bold: bool = False, **columns: str) -> None:
-        some = [chosen(rows, world=w, tasks=t, **columns) for w, t in COLUMNS]
-        table.append([label, *(cell(each, bold=bold) for each in some)])
-
-    line("random policy", method="random")
-    line("**ours**", variant="ours", planner="log", bold=True)
-    line("GP, the paper's loss", variant="nce", planner="gp")
-    line("PAP, the paper's loss", variant="nce", planner="pap")
-    line("shortest-path oracle", method="oracle")
+    table = [
+        HEADER,
+        line(rows, "random policy", method="random"),
+        line(rows, "**ours**", bold=True, variant="ours", planner="log"),
+        line(rows, "GP, the paper's loss", variant="nce", planner="gp"),
+        line(rows, "PAP, the paper's loss", variant="nce", planner="pap"),
+        line(rows, "shortest-path oracle", method="oracle"),
+    ]
     for key in ("gp", "pap", "oracle"):
         reported = [paper.GOAL_REACHING[column][key] for column in COLUMNS]
         name = key.upper() if key != "oracle" else key
@@ -80,16 +86,20 @@ def maze_state(rows: Sequence[Row], folder: Path) -> list[str]:
 def maze_vision(rows: Sequence[Row], folder: Path) -> list[str]:
     """Table 1B."""
     ours = chosen(rows, variant="image", planner="log")
-    table = [["SR / SPL [95 % of SR]", *(f"{title(w)}, {TITLES[t]}" for w, t in COLUMNS)]]
-    for label, name, value in (
-        ("random policy", "method", "random"),
-        ("**ours**, pictures of the grid", "pictures", "grid"),
-        ("**ours**, a picture at each decision", "pictures", "camera"),
-        ("shortest-path oracle", "method", "oracle"),
-    ):
-        ours_too = name == "pictures"
-        some = [chosen(rows, world=w, tasks=t, **{name: value}) for w, t in COLUMNS]
-        table.append([label, *(cell(each, bold=ours_too) for each in some)])
+    seen = [
+        ("**ours**, pictures of the grid", "image", "grid"),
+        ("**ours**, a picture at each decision", "image", "camera"),
+        ("ours, convolution, pictures of the grid", "convolution", "grid"),
+    ]
+    table = [
+        HEADER,
+        line(rows, "random policy", method="random"),
+        *(
+            line(rows, label, bold=variant == "image", variant=variant, pictures=pictures)
+            for label, variant, pictures in seen
+        ),
+        line(rows, "shortest-path oracle", method="oracle"),
+    ]
     for key in ("gp", "pap"):
         reported = [paper.FROM_IMAGES[column][key] for column in COLUMNS]
         texts = [f"{sr:.2f}" + (f" / {spl:.2f}" if spl else "") for sr, spl in reported]
@@ -108,4 +118,21 @@ def maze_vision(rows: Sequence[Row], folder: Path) -> list[str]:
         "",
         *markdown(table),
         *footer(rows, "maze-vision"),
+    ]
+
+
+def walks(rows: Sequence[Row], folder: Path) -> list[str]:
+    """Data with and without a table of distinct observations."""
+    table = [
+        HEADER,
+        line(rows, "lattice walk: a table of distinct observations", variant="ours"),
+        line(rows, "random actions: rows", variant="actions"),
+    ]
+    few = [row["training_minutes"] for row in chosen(rows, variant="actions")]
+    return [
+        f"{seeds_of(rows)} training seeds, 4M steps each, the same settings. On rows training took "
+        f"{min(few):.1f} to {max(few):.1f} minutes a model, several at a time.",
+        "",
+        *markdown(table),
+        *footer(rows, "walks"),
     ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from cogmap.report import curves, paper
 from cogmap.report.cells import LARGE, Row, cell, chosen, footer, markdown, title, worlds_of
-from cogmap.report.goals import maze_state, maze_vision
+from cogmap.report.goals import maze_state, maze_vision, walks
 
 Section = Callable[[Sequence[Row], Path], list[str]]
 
@@ -181,4 +181,5 @@ PAGES: dict[str, Section] = {
     "probes": probes,
     "temperature": temperature,
     "theory": theory,
+    "walks": walks,
 }

@@ -86,6 +86,7 @@ def trained(
     seed: int,
     *,
     observation: Literal["state", "image"] = "state",
+    physics: Literal["mujoco", "kinematic"] = "mujoco",
     exploration: dict[str, Any] | None = None,
     temporal: dict[str, Any] | None = None,
 ) -> Job:
@@ -99,9 +100,9 @@ def trained(
     )
     name = f"{maze}-{variant}-{seed}"
     needs: tuple[Job, ...] = ()
-    world = world_of(maze, observation=observation)
+    world = world_of(maze, observation=observation, physics=physics)
     arguments = {"folder": scale.runs / name, "world": world.describe(), "settings": settings}
-    if maze in MAZES:
+    if maze in MAZES and settings.exploration.walk == "lattice":
         actions = {"folder": scale.runs / f"actions-{maze}", "world": world_of(maze).describe()}
         actions["steps"] = scale.actions or ACTIONS[maze]
         needs = (Job(f"actions-{maze}", work.actions, actions),)
@@ -121,8 +122,23 @@ def papers(scale: Scale, maze: str, seed: int) -> Job:
 
 
 def seeing(scale: Scale, maze: str, seed: int) -> Job:
-    """Our recipe on pictures instead of positions."""
+    """Our recipe on pictures instead of positions, seen as keypoints."""
     return trained(scale, maze, "image", seed, observation="image")
+
+
+def convolved(scale: Scale, maze: str, seed: int) -> Job:
+    """The same with the general eye, which knows nothing of a background."""
+    settings = {"encoder": "convolution"}
+    return trained(scale, maze, "convolution", seed, observation="image", temporal=settings)
+
+
+def wandered(scale: Scale, maze: str, seed: int) -> Job:
+    """Our recipe on random actions in place of the lattice walk: no table, no lattice.
+
+    They are recorded in the vectorised stand-in for the simulator: 4M of them in a minute.
+    """
+    settings = {"walk": "actions"}
+    return trained(scale, maze, "actions", seed, physics="kinematic", exploration=settings)
 
 
 def planned(
@@ -194,15 +210,31 @@ def maze_vision(scale: Scale) -> list[Job]:
     """Table 1B: ours from pictures of the grid, fewer with the camera's own; floor and ceiling."""
     tasks: list[Job] = []
     for maze in scale.mazes:
+        stored = world_of(maze, observation="image", pictures="grid").describe()
         for kind in SETS:
             tasks += references(scale, maze, kind)
         for seed in range(scale.seeds):
             model = seeing(scale, maze, seed)
-            stored = world_of(maze, observation="image", pictures="grid").describe()
             for kind in SETS:
                 tasks.append(planned(scale, model, "log", kind, tag="grid", world=stored))
             tasks.append(swept(scale, model, "log", tag="camera"))
             tasks.append(planned(scale, model, "log", "random", tag="camera"))
+        for seed in range(scale.seeds):
+            model = convolved(scale, maze, seed)
+            for kind in SETS:
+                tasks.append(planned(scale, model, "log", kind, tag="grid", world=stored))
+    return tasks
+
+
+def walks(scale: Scale) -> list[Job]:
+    """Data with a table of distinct observations, and without one."""
+    tasks = []
+    for maze in scale.mazes:
+        real = world_of(maze).describe()  # whatever a model was explored in
+        for kind in SETS:
+            for seed in range(scale.seeds):
+                for model in (ours(scale, maze, seed), wandered(scale, maze, seed)):
+                    tasks.append(planned(scale, model, "log", kind, world=real))
     return tasks
 
 
@@ -273,4 +305,5 @@ STUDIES: dict[str, Callable[[Scale], list[Job]]] = {
     "probes": probes,
     "temperature": temperature,
     "theory": theory,
+    "walks": walks,
 }
