@@ -25,7 +25,7 @@ from cogmap.errors import CogmapError
 SIZE = 64  # pixels on a side
 SHADES = 192  # OGBench's floor: red rises along one axis and green along the other, up to this
 GRID = 0.25  # spacing of the positions that pictures are taken at
-NEAREST_WALL = 0.65  # a ball pressed to a wall rests 0.657 from it
+NEAREST_WALL = 0.65  # clearance of those positions: a ball pressed to a wall rests 0.657 from it
 
 
 def pixels_xml(maze: Maze) -> str:
@@ -70,7 +70,7 @@ class Camera:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="camera")
         context, self._drawing = self._thread.submit(self._begin_drawing).result()
         closing = weakref.finalize(self, _close, self._thread, self._drawing, context)
-        closing.atexit = False  # the thread has ended by then
+        closing.atexit = False  # at exit the thread has already ended
 
     def _begin_drawing(self) -> tuple[Any, Any]:
         """Makes the GL context and what MuJoCo draws with; runs in the camera's thread."""
@@ -82,7 +82,7 @@ class Camera:
             context.make_current()
             drawing = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_150)
         except Exception as error:  # the GL libraries raise many kinds
-            reason = " ".join(str(error).split())  # one line: some have many
+            reason = " ".join(str(error).split())  # as one line
             raise CogmapError(
                 f"cannot take pictures with {backend} ({reason}); install a GL library (Debian: "
                 "apt-get install libegl1 libgl1-mesa-dri), or libosmesa6 and set MUJOCO_GL=osmesa."
@@ -105,7 +105,7 @@ class Camera:
         return self._thread.submit(self._draw, xy).result()
 
     def _draw(self, xy: np.ndarray) -> np.ndarray:
-        """`picture`, in the camera's thread."""
+        """Does the work of `picture`; runs in the camera's thread."""
         mujoco = self._mujoco
         self._data.qpos[:] = xy
         mujoco.mj_forward(self._model, self._data)
@@ -116,17 +116,17 @@ class Camera:
         mujoco.mjr_render(self._frame, self._scene, self._drawing)
         picture = np.empty((SIZE, SIZE, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(picture, None, self._frame, self._drawing)
-        return picture[::-1].copy()  # the first row is the lowest
+        return picture[::-1].copy()  # GL's first row is the lowest, a picture's the highest
 
     def pictures(
         self, points: np.ndarray, *, progress: Callable[[Iterable], Iterable] = iter
     ) -> np.ndarray:
-        """(N, 2) -> (N, 64, 64, 3) uint8"""
+        """One picture a point. (N, 2) -> (N, 64, 64, 3) uint8"""
         return np.stack([self.picture(point) for point in progress(points)])
 
 
 def _close(thread: ThreadPoolExecutor, drawing: Any, context: Any) -> None:
-    """Frees what a camera drew with, in the thread that owns it."""
+    """Frees the GL objects of a camera in the thread that owns them."""
     thread.submit(drawing.free)
     thread.submit(context.free)
     thread.shutdown(wait=False)

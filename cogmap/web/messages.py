@@ -1,7 +1,7 @@
-"""What the page and the server say to each other, typed; /docs is made from it.
+"""The messages between the page and the server, with their types; /docs is made from them.
 
-Fields of the maze come one number a lattice point, in the order of `Map.points`. Positions are in
-the simulator's units, y upward.
+A field over the maze is a list with one number for each lattice point, in the order of
+`Map.points`. Positions are in the simulator's units, y upward.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Message(BaseModel):
 
 
 class Drawing(Message):
-    """What a maze that is drawn on the page may be."""
+    """The size that a maze drawn on the page may have."""
 
     smallest: int = Field(default=SMALLEST_DRAWN, description="cells on a side, with the border")
     largest: int = LARGEST_DRAWN
@@ -105,14 +105,14 @@ class Outcome(Message):
 
 
 class Failure(Message):
-    """The last line of a route that could not go on."""
+    """Sent last where a route could not go on."""
 
     kind: Literal["failure"] = "failure"
     detail: str
 
 
 class InspectRequest(Message):
-    """The candidates of one decision, given the decisions before it."""
+    """Asks for the candidates of one decision; the planner's memory needs those before it."""
 
     places: list[Place] = Field(
         min_length=1,
@@ -154,7 +154,7 @@ class Report(Message):
 
 
 class Job(Message):
-    """A training of a drawn maze."""
+    """How far the training of a drawn maze is, and the maze itself."""
 
     id: str
     map: str | None = Field(description="id of the finished map")
@@ -164,7 +164,7 @@ class Job(Message):
     loss: list[Report] = Field(description="of the temporal model")
     seconds: float
     detail: str = Field(description="what is going on, or what went wrong, in words")
-    rows: list[str] = Field(description="as in Map, like the lengths that follow")
+    rows: list[str] = Field(description="as in Map; so are low, high, cell and unit")
     low: Place
     high: Place
     cell: float

@@ -20,12 +20,12 @@ from cogmap.evaluation.rollout import Episode
 from cogmap.report.tables import result_rows
 from cogmap.web.chart import Chart
 
-MOST_ROUTES = 24  # that the page holds; the tables count every episode
-STEPS_PER_NAT = 1000  # scores are kept as whole thousandths
+MOST_ROUTES = 24  # drawn in the page; the tables count every episode
+STEPS_PER_NAT = 1000  # scores are stored as whole thousandths
 
 
 def page(chart: Chart, result: Evaluation, *, planner: str) -> str:
-    """The whole file as text: no request, no other file."""
+    """The whole file as text. It holds all that it needs and asks no server for anything."""
     static = resources.files("cogmap.web").joinpath("static")
     modules = {
         f"cogmap/{name}": _data_url(static.joinpath(name).read_text(encoding="utf-8"))
@@ -46,7 +46,7 @@ def page(chart: Chart, result: Evaluation, *, planner: str) -> str:
 
 
 def record(chart: Chart, episodes: Sequence[Episode], *, planner: str) -> dict[str, Any]:
-    """What recorded.js answers from."""
+    """The JSON inside the page, from which recorded.js answers what a server would."""
     chosen = chart.planner(planner)
     every = chosen.scorer.taus.tolist()
     octaves = [min(every, key=lambda tau: abs(tau - octave)) for octave in chart.scores.taus]
@@ -78,7 +78,7 @@ def fields(chart: Chart, goal: tuple[float, ...]) -> np.ndarray:
 
 
 def route(chart: Chart, episode: Episode, nodes: Sequence[int], *, number: int) -> dict[str, Any]:
-    """An episode column by column: one entry a decision, one more of `places`."""
+    """An episode as columns with one entry for each decision; `places` has one more, the end."""
     goal, decisions = np.array(episode.task.goal), episode.decisions
     outcome = {"success": episode.success, "steps": episode.steps, "seconds": None}
     lengths = {"length": round(episode.length, 3), "shortest": round(episode.shortest or 0.0, 3)}
@@ -100,7 +100,7 @@ def route(chart: Chart, episode: Episode, nodes: Sequence[int], *, number: int) 
 
 
 def curve(folder: Path) -> list[dict[str, float]]:
-    """The loss of the temporal model, as its training reported it; empty where nothing is left."""
+    """The loss as the temporal training reported it; empty if the run has no metrics."""
     path = folder / "temporal" / "metrics.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     known = [row for row in rows if np.isfinite(row.get("loss", np.nan))]  # it may have diverged
@@ -169,7 +169,7 @@ def _section(title: str, table: str, note: str = "") -> str:
 
 
 def _spread(episodes: Sequence[Episode], most: int) -> list[Episode]:
-    """At most so many, evenly from first to last."""
+    """At most `most` of them, evenly from first to last."""
     if len(episodes) <= most:
         return list(episodes)
     return [episodes[k] for k in np.linspace(0, len(episodes) - 1, most).round().astype(int)]
@@ -186,14 +186,14 @@ def _packed(scores: np.ndarray) -> str:
 
 
 def _short(value: float) -> float | None:
-    """Four digits; JSON has no infinity, which here means: tried before."""
+    """Four digits, or None for the -inf of a candidate that was tried here before."""
     return float(f"{value:.4g}") if np.isfinite(value) else None
 
 
 def _imported(static: Traversable, name: str) -> list[str]:
     """A module and all that it imports, directly or not."""
     found = [name]
-    for one in found:  # grows as it is read
+    for one in found:  # the list grows while it is read
         script = static.joinpath(one).read_text(encoding="utf-8")
         found += [
             next_ for next_ in re.findall(r'from "cogmap/(.+?)"', script) if next_ not in found
@@ -206,5 +206,5 @@ def _data_url(script: str) -> str:
 
 
 def _script_safe(text: str) -> str:
-    """JSON that cannot end the script element around it."""
+    """JSON in which no text can end the script element around it."""
     return text.replace("</", "<\\/")

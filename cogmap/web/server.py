@@ -28,19 +28,19 @@ from cogmap.web.scores import Scores
 from cogmap.web.workshop import Training, Workshop
 
 SERVED = "run"  # id of the run that the server was started with
-MOST_REASONS = 10  # of one refusal
-LONGEST_REASON = 400  # characters
+MOST_REASONS = 10  # listed when a request is refused
+LONGEST_REASON = 400  # characters of one of them
 Coordinate = Annotated[float, Query(allow_inf_nan=False)]
 
 
 class Lines(StreamingResponse):
-    """One JSON message a line, sent as they come."""
+    """One JSON message a line, each sent as soon as there is one."""
 
     media_type = "application/x-ndjson"
 
 
 class Shelf:
-    """The charts of one server: the run it was started with, then drawn mazes, each read once."""
+    """The charts of one server, loaded once each: its own run and the drawn mazes."""
 
     def __init__(self, folder: Path, workshop: Workshop) -> None:
         self.workshop = workshop
@@ -78,7 +78,7 @@ def create_app(
         redoc_url=None,
     )
 
-    app.state.workshop = workshop  # whoever serves the app closes it
+    app.state.workshop = workshop  # to be closed by whoever serves the app
 
     @app.exception_handler(CogmapError)
     def refuse(request: Request, error: CogmapError) -> JSONResponse:
@@ -86,7 +86,7 @@ def create_app(
 
     @app.exception_handler(RequestValidationError)
     def explain(request: Request, error: RequestValidationError) -> JSONResponse:
-        # FastAPI's own answer repeats the input, and fails where that is NaN: JSON has none.
+        # FastAPI's own handler repeats the input. JSON has no NaN, so it fails where that is NaN.
         detail = [
             {
                 "type": one["type"],
@@ -99,7 +99,7 @@ def create_app(
 
     @app.get("/api/health")
     def health() -> dict[str, bool]:
-        """Whether the server is there."""
+        """Answers as long as the server runs."""
         return {"ok": True}
 
     @app.get("/api/maps")
@@ -109,7 +109,7 @@ def create_app(
 
     @app.get("/api/maps/{id}")
     def one_map(id: str) -> messages.Map:
-        """A maze and what can be asked of its model."""
+        """The maze of one run, its constants, and what can be asked of the model."""
         return shelf.get(id).description
 
     @app.get("/api/maps/{id}/field")
@@ -133,7 +133,7 @@ def create_app(
 
     @app.get("/api/maps/{id}/embedding")
     def embedding(id: str, tau: int, method: messages.Method = "pca") -> messages.Embedding:
-        """h(x, tau) of every lattice point in a plane."""
+        """h(x, tau) of every lattice point, projected to a plane."""
         plane = shelf.get(id).projection(tau, method).round(4).tolist()
         return messages.Embedding(tau=tau, method=method, points=[(x, y) for x, y in plane])
 
@@ -180,7 +180,7 @@ def create_app(
 
     @app.get("/api/jobs/{id}/field")
     def job_field(id: str, x: Coordinate, y: Coordinate, tau: int) -> messages.FieldOfScores:
-        """G as it is at the newest checkpoint of a training."""
+        """G towards (x, y) by the newest checkpoint of a training that may still run."""
         training = _training(workshop, id)
         PointMaze(training.maze).map.check_bounds("goal", (x, y))
         return _field(training.scores(), (x, y), tau, "learned")
@@ -192,7 +192,7 @@ def create_app(
         try:
             found = (root / path).resolve()
             exists = found.is_file()
-        except (OSError, ValueError):  # a name that no file can have: too long, or with a null byte
+        except (OSError, ValueError):  # too long for a file name, or with a null byte in it
             raise HTTPException(404, "the run has no such file.") from None
         if not found.is_relative_to(root):
             raise HTTPException(403, "that path lies outside the run folder.")
@@ -245,6 +245,6 @@ def _field(
 
 
 def _printable(text: str) -> str:
-    """Text that can be sent whatever was asked: not endless, and without halves of characters."""
+    """Shortened, and with lone surrogates escaped, so that it can always be sent as UTF-8."""
     text = text.encode(errors="backslashreplace").decode()
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 4] + " ..."

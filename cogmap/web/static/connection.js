@@ -1,10 +1,10 @@
-// What to do when the server says no or nothing at all.
+// What the page does when the server refuses a request or does not answer.
 
 import { Refused, Unreachable } from "cogmap/server.js";
 
-const EVERY = 2000; // ms between two knocks at a door that stays shut
+const EVERY = 2000; // ms between two attempts to reach the server again
 
-/** Wraps work so that its failures reach the reader; gives undefined where it failed. */
+/** Wraps work so that the reader is told when it fails; a failed one gives undefined. */
 export function guard(app, recovered) {
   let knocking = false;
 

@@ -1,14 +1,29 @@
 // The HTML controls around the canvas: what they do, and how they follow the state.
 
-import { EXAMPLE, plannerName, plannerTitle, shownMap, tauOf } from "cogmap/state.js";
 import { empty, resized } from "cogmap/editor.js";
 import { LETTERS } from "cogmap/route.js";
+import { FIELD_SCALES } from "cogmap/scales.js";
+import { EXAMPLE, plannerName, plannerTitle, shownMap, tauOf } from "cogmap/state.js";
+
+/** What the lists of planners offer: the kind of a planner and its name for the reader. */
+const PLANNERS = [
+  ["log", "ours (log)"],
+  ["gp", "GP, best horizon"],
+  ["pap", "PAP, mean of horizons"],
+  ["geometric", "geometric"],
+  ["beta", "temperature"],
+];
 
 const find = (id) => document.getElementById(id);
 
 /** Listens to a control if this page has it; the report leaves some out. */
 function on(id, event, action) {
   find(id)?.addEventListener(event, (e) => action(e.target, e));
+}
+
+/** Fills a list, if this page has it, with pairs of a value and its text. */
+function fill(id, choices) {
+  find(id)?.replaceChildren(...choices.map(([value, text]) => new Option(text, value)));
 }
 
 export function bindControls(app, { refresh, planning, training, horizon, showMap }) {
@@ -25,7 +40,9 @@ export function bindControls(app, { refresh, planning, training, horizon, showMa
     app.change({ compare: box.checked, inspected: null });
     planning.plan();
   });
+  fill("scale", FIELD_SCALES.map((name) => [name, name]));
   for (const letter of LETTERS) {
+    fill(`planner${letter}`, PLANNERS);
     const choose = (choice, again) => {
       const planners = { ...app.state.planners, [letter]: { ...app.state.planners[letter], ...choice } };
       app.change({ planners });
@@ -127,7 +144,7 @@ function sync(state) {
   syncMaps(state, map);
 }
 
-/** Where the slider stands for a planner that is one end of it. */
+/** Where the slider of the temperature stands; GP and PAP are its ends. */
 function betaOf({ kind, beta }) {
   return { gp: 0, pap: 1 }[kind] ?? beta;
 }

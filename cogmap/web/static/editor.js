@@ -1,4 +1,5 @@
-// A maze of one's own: cells painted with the pointer or the keyboard. Row 0 lies at the bottom.
+// The editor for a maze of one's own: cells are painted with the pointer or the keyboard. Row 0 lies
+// at the bottom.
 
 function grid(rows, rect) {
   const side = Math.floor(Math.min(64, rect.w / rows[0].length, rect.h / rows.length));
@@ -61,7 +62,7 @@ export function empty(rows) {
   return rows.map((row, i) => [...row].map((_, j) => (isBorder(rows, i, j) ? "#" : ".")).join(""));
 }
 
-/** Into how many parts the free cells fall; a walk stays in the one where it begins. */
+/** The number of parts that walls separate; a walk cannot leave the one where it begins. */
 export function parts(rows) {
   const seen = new Set();
   let count = 0;

@@ -1,11 +1,11 @@
-// The embedding h(x, τ) of every lattice point in a plane, tied to the maze by colour.
+// The embedding h(x, τ) of every lattice point in a plane; colour tells where in the maze a point lies.
 
 import { nearest, stateAt, view as mapView } from "cogmap/geometry.js";
 import { paintFloor, paintWalls, paintRing } from "cogmap/maze.js";
 import { LETTERS, routePlaces } from "cogmap/route.js";
 import { placeColour } from "cogmap/scales.js";
 
-/** The plane as large as it fits, both axes alike. */
+/** From the plane to pixels, as large as it fits, with equal scales on both axes. */
 function projection(points, rect) {
   const [wide, tall] = [0, 1].map((axis) => Math.max(1e-6, ...points.map((p) => Math.abs(p[axis]))));
   const scale = Math.min((rect.w / 2 - 8) / wide, (rect.h / 2 - 8) / tall);
@@ -68,7 +68,7 @@ export function paintEmbedding(context, state, rect, theme) {
   if (state.hover) paintRing(context, at[state.hover.state], 6, theme);
 }
 
-/** A small maze in the colours of its places, as the key. */
+/** The key: a small maze in which every position has its colour. */
 export function paintPlaces(context, map, rect, theme) {
   const view = mapView(map, rect);
   paintFloor(context, view, theme);

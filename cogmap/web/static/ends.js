@@ -13,7 +13,7 @@ export function moveEnd(app, which, place) {
   app.change({ [which]: found.place, note, status });
 }
 
-/** One lattice point further, or a word about the wall. */
+/** Moves an end by one lattice point; where a wall is in the way it says so and gives false. */
 export function nudgeEnd(app, which, direction) {
   const place = neighbour(app.state.map, app.state[which], direction);
   if (!place) {

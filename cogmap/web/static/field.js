@@ -5,7 +5,7 @@ import { LOWEST, number } from "cogmap/state.js";
 
 const scratch = document.createElement("canvas");
 
-/** The range of colours for several fields at once, so that one colour is one number. */
+/** The range of colours for several fields at once, so that a colour means the same number in all. */
 export function sharedRange(fields) {
   let [low, high] = [Infinity, -Infinity];
   for (const values of fields) {
@@ -18,7 +18,7 @@ export function sharedRange(fields) {
   return { low, high, clipped: low === LOWEST };
 }
 
-/** Learned minus exact, both no lower than is shown. */
+/** Learned minus exact; scores below the lowest that is drawn count as that one. */
 export function difference(learned, exact) {
   return learned.map((value, k) => Math.max(value, LOWEST) - Math.max(exact[k], LOWEST));
 }

@@ -1,4 +1,4 @@
-// Asks for fields and embeddings as start, goal and horizon move, and keeps what it got.
+// Asks for fields and embeddings when the goal or the horizon changes, and keeps the answers.
 
 import { latest } from "cogmap/latest.js";
 import { tauOf } from "cogmap/state.js";

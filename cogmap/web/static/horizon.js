@@ -1,4 +1,4 @@
-// The horizon: one octave at a time, by hand or as a film.
+// The horizon: one octave at a time, by hand or playing through all of them.
 
 const EVERY = 750; // ms an octave
 

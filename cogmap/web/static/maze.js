@@ -25,7 +25,7 @@ export function paintWalls(context, map, view, theme) {
       while (end + 1 < row.length && isWall(map, i, end + 1)) end++;
       const [left, top] = view.place([map.low[0] + j * map.cell, map.low[1] + (i + 1) * map.cell]);
       const side = view.scale * map.cell;
-      // Half a pixel more on every side: no light between walls that touch.
+      // A little larger on every side, so that no gap shows between walls that touch.
       context.rect(left - 0.3, top - 0.3, (end - j + 1) * side + 0.6, side + 0.6);
       j = end;
     }
@@ -73,7 +73,7 @@ function star(context, x, y, size) {
   context.closePath();
 }
 
-/** A ring around a place, seen on light and on dark. */
+/** A ring around a pixel that shows on light and on dark ground. */
 export function paintRing(context, [x, y], radius, theme) {
   for (const [width, stroke] of [[4.5, theme.other], [2, "#ffffff"]]) {
     context.lineWidth = width;

@@ -1,4 +1,4 @@
-// What the agent sees and what it is to see, where a model learned from pictures.
+// The pictures at the agent and at the goal, where a model learned from pictures.
 
 export function followPictures(app) {
   const box = document.getElementById("pictures");

@@ -69,7 +69,7 @@ export function followPlanning(app, guarded) {
     }),
   );
 
-  /** Opens one decision; the candidates follow. A pinned one stays when the pointer moves on. */
+  /** Opens one decision and asks for its candidates. A pinned one stays when the pointer moves on. */
   function inspect(letter, step, pinned = false) {
     const now = app.state.inspected;
     if (now?.route === letter && now.step === step) {
@@ -89,7 +89,7 @@ export function followPlanning(app, guarded) {
     inspect(letter, Math.max(0, Math.min(count - 1, step)), true);
   }
 
-  /** Looks at another candidate; one that the pointer only passes over is left again. */
+  /** Shows another candidate. With `passing` it is shown only as long as the pointer is on it. */
   function consider(candidate, passing = false) {
     const now = app.state.inspected;
     if (!now?.candidates || now.candidate === candidate) return;

@@ -1,4 +1,4 @@
-// Answers from a record instead of a server: the routes and fields that a report holds.
+// A source of answers without a server: the routes and fields that are stored in a report.
 
 /** The functions of server.js over the JSON that cogmap/web/report.py writes. */
 export function recordedSource(record) {

@@ -25,7 +25,11 @@ export function paintRose(context, state, rect, theme) {
   if (!found) {
     const hint = inspected
       ? ["looking at the candidates ..."]
-      : ["Point at a move of the route", "or of the charts to see", `the ${state.map.candidates} candidates there.`];
+      : [
+          "Point at a move of the route",
+          "or of the charts to see",
+          `the ${state.map.candidates} candidates there.`,
+        ];
     context.fillStyle = theme.soft;
     context.textBaseline = "middle";
     context.textAlign = "center";
@@ -34,16 +38,16 @@ export function paintRose(context, state, rect, theme) {
     context.textAlign = "left";
     return;
   }
-  const place = disc(rect);
-  const scale = radial(found.candidates, place);
-  rings(context, place, scale, theme);
+  const wheel = disc(rect);
+  const scale = radial(found.candidates, wheel);
+  rings(context, wheel, scale, theme);
   const half = Math.PI / found.candidates.length;
   found.candidates.forEach((candidate, k) => {
     const angle = -Math.atan2(candidate.action[1], candidate.action[0]);
-    const reach = candidate.value === null ? place.reach : scale.at(candidate.value);
+    const reach = candidate.value === null ? wheel.reach : scale.at(candidate.value);
     context.beginPath();
-    context.arc(place.x, place.y, place.hub - 3, angle - 0.8 * half, angle + 0.8 * half);
-    context.arc(place.x, place.y, Math.max(reach, place.hub), angle + 0.8 * half, angle - 0.8 * half, true);
+    context.arc(wheel.x, wheel.y, wheel.hub - 3, angle - 0.8 * half, angle + 0.8 * half);
+    context.arc(wheel.x, wheel.y, Math.max(reach, wheel.hub), angle + 0.8 * half, angle - 0.8 * half, true);
     context.closePath();
     if (candidate.value === null) {
       context.strokeStyle = theme.faint; // tried from here before
@@ -147,7 +151,7 @@ function unrecorded(context, rect, theme) {
   context.fillText("recorded for the chosen one only", rect.x - 20, rect.y + rect.h / 2, rect.w + 20);
 }
 
-/** Which candidate the pointer is on: the one of its direction. */
+/** The candidate whose direction is closest to the pointer, or null outside the rose. */
 export function candidateAt(state, rect, [px, py]) {
   const found = state.inspected?.candidates;
   if (!found) return null;
@@ -161,7 +165,7 @@ export function candidateAt(state, rect, [px, py]) {
   return along.indexOf(Math.max(...along));
 }
 
-/** The same in words. */
+/** The inspected decision in words, one line each for where, what and why. */
 export function inspectionText(state) {
   const { route, step, candidate, candidates } = state.inspected;
   const way = state.routes[route];

@@ -9,7 +9,7 @@ export function routePlaces(route) {
   return route.steps.length ? [route.steps[0].at, ...route.steps.map((step) => step.to)] : [];
 }
 
-/** Its pixels; two that are compared keep to their own sides of the way. */
+/** The pixels of a route. Two that are compared are shifted apart by `aside` pixels. */
 function pixels(route, view, aside) {
   const places = routePlaces(route).map(view.place);
   if (!aside) return places;
@@ -23,7 +23,7 @@ function pixels(route, view, aside) {
 
 const ASIDE = { A: 3.5, B: -3.5 };
 
-/** One route; `faint` while its start or goal are being moved away. */
+/** Draws a route; `faint` while its start or goal is being dragged. */
 export function paintRoute(context, route, view, theme, { longest, faint, compared }) {
   const places = pixels(route, view, compared ? ASIDE[route.letter] : 0);
   if (places.length < 2) return;

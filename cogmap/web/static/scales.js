@@ -25,10 +25,10 @@ export function table(name) {
     const stops = hex.match(/.{6}/g).map((stop) => stop.match(/../g).map((part) => parseInt(part, 16)));
     tables[name] = new Uint8Array(768);
     for (let i = 0; i < 256; i++) {
-      const place = (i / 255) * (stops.length - 1);
-      const low = Math.min(Math.floor(place), stops.length - 2);
+      const share = (i / 255) * (stops.length - 1);
+      const low = Math.min(Math.floor(share), stops.length - 2);
       for (let k = 0; k < 3; k++) {
-        const value = stops[low][k] + (place - low) * (stops[low + 1][k] - stops[low][k]);
+        const value = stops[low][k] + (share - low) * (stops[low + 1][k] - stops[low][k]);
         tables[name][3 * i + k] = Math.round(value);
       }
     }
@@ -52,8 +52,8 @@ export function horizonColour(tau, longest) {
   return colour("plasma", 0.04 + (0.92 * Math.log2(tau)) / Math.max(1, Math.log2(longest)));
 }
 
-/** A place in the maze: blue to yellow from left to right, dark to light from bottom to top.
- *  Both survive the common kinds of colour blindness. u and v run from 0 to 1. */
+/** The colour of a position in the maze: blue to yellow from left to right, dark to light from
+ *  bottom to top. Colour-blind readers can tell both apart. u and v run from 0 to 1. */
 export function placeColour(u, v) {
   const lightness = 0.38 + 0.47 * v;
   const blue = 0.26 - 0.2 * v; // the strongest blue of a light colour is weak, and so is dark yellow
@@ -76,7 +76,7 @@ const LOOKS = {
   },
 };
 
-/** The colours of everything that is no number. */
+/** The colours of everything that does not stand for a number. */
 export function look(dark) {
   return dark ? LOOKS.dark : LOOKS.light;
 }

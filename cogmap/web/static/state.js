@@ -1,4 +1,4 @@
-// All that the page knows, in one object. Whoever changes it says so through app.change.
+// All that the page knows, in one object. It is changed through app.change, which redraws.
 
 export const LOWEST = -8; // scores below this say "far" and no more
 
@@ -90,7 +90,7 @@ export function temperature(beta) {
   return Number((10 ** (6 * beta - 3)).toPrecision(2));
 }
 
-/** The same in words for the reader. */
+/** What a planner is called on the page. */
 export function plannerTitle(name) {
   const known = { log: "ours (log)", gp: "GP", pap: "PAP", geometric: "geometric" };
   return known[name] ?? name.replace("beta=", "β = ");

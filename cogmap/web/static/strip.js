@@ -1,4 +1,4 @@
-// Along the route: the horizon that argued for each move, its value, and the way that is left.
+// Three charts along the route: the horizon that argued for each move, its value, the way left.
 
 import { LETTERS, badge } from "cogmap/route.js";
 import { horizonColour } from "cogmap/scales.js";

@@ -1,4 +1,4 @@
-// What stands above each pane.
+// The title above each pane, and the number under the pointer.
 
 import { difference } from "cogmap/field.js";
 import { LETTERS } from "cogmap/route.js";

@@ -4,14 +4,14 @@ import { parts } from "cogmap/editor.js";
 import { mapOfJob, nearest } from "cogmap/geometry.js";
 import { latest } from "cogmap/latest.js";
 
-const EVERY = 1000; // ms between two looks
+const EVERY = 1000; // ms between two questions
 const KEY = "cogmap training"; // in the tab's own storage
 
 export function followTraining(app, guarded, showMap) {
   let timer = null;
   let version = 0;
 
-  /** Sends the drawn maze; then looks once a second. */
+  /** Sends the drawn maze and then asks once a second how far its training is. */
   async function begin() {
     const { rows } = app.state.editor;
     const count = parts(rows);
@@ -103,7 +103,7 @@ export function followTraining(app, guarded, showMap) {
   return { begin, resume, stop, field };
 }
 
-/** A corner of the maze: from there the field has the longest way to form. */
+/** The lattice point nearest to the upper right corner: a goal far from most of the maze. */
 function farthest(map) {
   return map.points[nearest(map.points, map.high)];
 }
