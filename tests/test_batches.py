@@ -16,6 +16,7 @@ from cogmap.errors import CogmapError
 from cogmap.temporal import batches as module
 from cogmap.temporal.batches import (
     RowBatches,
+    Rows,
     TableBatches,
     batches_for,
     check_fits,
@@ -418,6 +419,22 @@ def test_pictures_stay_bytes_until_they_are_looked_at():
     model = Looking()
     row_batches(data).draw(model, torch.tensor([5]), generator(), share=ALL)
     assert model.seen.dtype == torch.uint8 and model.seen.shape == (64, 16, 16, 3)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float32, np.float64, np.int16])
+@pytest.mark.parametrize("table", [True, False])
+def test_rows_held_on_a_device_are_the_rows_of_the_dataset(table, kind, monkeypatch):
+    monkeypatch.setattr(module, "COPIED_ROWS", 7)
+    column = np.random.default_rng(0).integers(0, 99, (40, 3)).astype(kind)
+    where = {"observations": column}
+    if table:
+        where = {"table": column, "index": np.arange(40, dtype=np.int32)[::-1].copy()}
+    data = Trajectories(episode_starts=np.array([0]), **where)
+    some, cpu = torch.tensor([39, 0, 12, 12]), torch.device("cpu")
+    held, read = (Rows(data, cpu, held=held)(some) for held in (True, False))
+    assert torch.equal(held, read)
+    assert held.dtype == read.dtype == (torch.uint8 if kind is np.uint8 else torch.float32)
+    assert np.array_equal(held.numpy(), data.rows(some.numpy()))
 
 
 def test_data_too_large_for_a_gpu_is_refused_in_one_line():

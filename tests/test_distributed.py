@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 CORRIDOR = Maze.from_text("########\n#......#\n########", name="corridor")
 # Steps for two reports; horizons on both sides of those that are composed.
 SETTINGS = {"steps": 200, "tau_max": 256, "lags": 2, "width": 16, "embedding": 8, "pairs": 512}
-SETTINGS |= {"checkpoint_every": 50}
+SETTINGS |= {"checkpoint_every": 50, "compose_octaves": 2, "recorded_octaves": (5, 1)}
 
 
 def write_config(folder: Path, walk: Path, **changes) -> Path:

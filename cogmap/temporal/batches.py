@@ -34,6 +34,7 @@ from cogmap.temporal.settings import TemporalTraining
 TABLE_LIMIT = 4096  # distinct observations up to which a whole table is scored in each update
 SOURCES = 512  # of them that are the sources of an update
 DEVICE_SHARE = 0.5  # of a GPU's free memory that a dataset may take; training needs the rest
+COPIED_ROWS = 1 << 14  # that go to a device at once
 
 
 class Batches(Protocol):
@@ -128,7 +129,8 @@ class TableBatches:
             kernel = onward(model, middle, middle, taus - lags, self._log_share)
             product = counts.to(self._short) @ kernel.to(self._short)
             counts = torch.where(composed[:, None, None], product.float(), counts)
-        seen = looks if around is None else looks + self._spread * around  # states have a spread
+        # A row of the table stands for all states within the spread around it.
+        seen = looks if around is None else looks + self._spread * around
         scores = model.raw_pair_score(seen, seen, taus, rows=sources)
         return Batch(scores, counts, self._log_share, composed)
 
@@ -149,23 +151,31 @@ class TableBatches:
 
 
 class Rows:
-    """Observations by row, in the type they were recorded in, near the device that asks."""
+    """Observations by row, in the type they were recorded in.
 
-    def __init__(self, data: Trajectories, device: torch.device) -> None:
-        self._data, self._column, self._index = data, None, None
-        if device.type == "cpu":  # memory maps stay on disk
+    A column is `held` on the device, because a training step that is captured as a CUDA graph can
+    read nothing else; for a CPU it stays where it is, a memory map perhaps.
+    """
+
+    def __init__(self, data: Trajectories, device: torch.device, *, held: bool) -> None:
+        self._data, self._index = data, None
+        self._column: Tensor | None = None
+        if not held:
             return
         column = data.table if data.table is not None else data.observations
         assert column is not None
         if device.type == "cuda":
             check_fits(column.nbytes, torch.cuda.mem_get_info(device)[0])
-        # A training step captured as a CUDA graph can read nothing but the device's memory.
-        self._column = torch.as_tensor(np.asarray(column)).to(device)
+        kind = torch.as_tensor(np.array(column[:1])).dtype
+        self._column = torch.empty(column.shape, dtype=kind, device=device)
+        for begin in range(0, len(column), COPIED_ROWS):  # never twice in the host's memory
+            some = slice(begin, begin + COPIED_ROWS)
+            self._column[some] = torch.as_tensor(np.array(column[some]), device=device)
         if data.index is not None:
-            self._index = torch.as_tensor(np.asarray(data.index)).to(device)
+            self._index = torch.as_tensor(np.array(data.index), dtype=torch.long, device=device)
 
     def __call__(self, rows: Tensor) -> Tensor:
-        """(N,) -> (N, ...); pictures stay uint8"""
+        """(N,) -> (N, ...); pictures stay uint8, all else becomes float32"""
         if self._column is None:
             seen = torch.as_tensor(np.array(self._data.rows(rows.numpy())))
         else:
@@ -193,7 +203,8 @@ class RowBatches:
 
     def __init__(self, data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> None:
         device, pairs = episodes.starts.device, settings.batch
-        self._episodes, self._settings, self._rows = episodes, settings, Rows(data, device)
+        self._episodes, self._settings = episodes, settings
+        self._rows = Rows(data, device, held=device.type != "cpu")
         self._sources = torch.arange(pairs, device=device)
         self._forward = self._sources % 2 == 0  # read both ways: every other pair is turned round
         self._short = few_digits(device)

@@ -37,8 +37,8 @@ from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.temporal.settings import Encoder, TemporalTraining
 from cogmap.training import train
 
-BANK_LIMIT = 1024  # reference observations kept for normalising sources
-BACKGROUND_PICTURES = 128  # whose median is what is always there
+BANK_LIMIT = 1024  # reference observations kept to stand for p0
+BACKGROUND_PICTURES = 128  # whose median is the background
 CHECKED_PICTURES = 4096  # of the data, about, that are checked before training begins
 NUMBERS_AT_ONCE = 1 << 23  # of the pictures that are looked at together
 
@@ -54,7 +54,13 @@ def reference(data: Trajectories, *, seed: int) -> tuple[np.ndarray, np.ndarray]
     return observations[seen], np.log(share[seen])
 
 
-def choose_encoder(data: Trajectories, background: np.ndarray, asked: Encoder = "auto") -> Encoder:
+def background_of(pictures: np.ndarray) -> Tensor:
+    """What does not move: the median of some pictures. (N, H, W, C) -> (H, W, C)"""
+    some = pictures[:: max(1, len(pictures) // BACKGROUND_PICTURES)]
+    return torch.as_tensor(np.median(some, axis=0))
+
+
+def choose_encoder(data: Trajectories, bank: np.ndarray, asked: Encoder) -> Encoder:
     """The encoder asked for, or what fits the data. Raises where keypoints would miss something."""
     if len(data.observation_shape) != 3:
         return "state" if asked == "auto" else asked
@@ -64,7 +70,7 @@ def choose_encoder(data: Trajectories, background: np.ndarray, asked: Encoder = 
     seen = np.flatnonzero(share)
     seen = seen[:: max(1, len(seen) // CHECKED_PICTURES)]
     eye = Keypoints(data.observation_shape, keypoints=1)
-    eye.background.copy_(torch.as_tensor(background))
+    eye.background.copy_(background_of(bank))
     step = at_once(data.observation_shape)
     try:
         for begin in range(0, len(seen), step):
@@ -79,7 +85,6 @@ def choose_encoder(data: Trajectories, background: np.ndarray, asked: Encoder = 
 def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0) -> TemporalModel:
     """An untrained model for this data, with its bank of reference observations."""
     bank, log_share = reference(data, seed=seed)
-    background = np.median(bank[:: max(1, len(bank) // BACKGROUND_PICTURES)], axis=0)
     config = TemporalConfig(
         observation_shape=data.observation_shape,
         tau_max=settings.tau_max,
@@ -89,7 +94,7 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         tied=settings.tied,
         normalised=settings.loss == "softmax",
         bank_size=len(bank),
-        encoder=choose_encoder(data, background, settings.encoder),
+        encoder=choose_encoder(data, bank, settings.encoder),
     )
     torch.manual_seed(seed)  # layers draw their first weights from the global generator
     low, high = -torch.ones(config.look_size), torch.ones(config.look_size)
@@ -99,7 +104,7 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         high = torch.as_tensor(observations.max(axis=0), dtype=torch.float32)
     model = TemporalModel(config, low=low, high=high, seed=seed)
     if isinstance(model.eye, Keypoints):
-        model.eye.background.copy_(torch.as_tensor(background))
+        model.eye.background.copy_(background_of(bank))
     fill_bank(model, bank)
     model.bank_log_share.copy_(torch.as_tensor(log_share, dtype=torch.float32))
     return model
