@@ -149,7 +149,12 @@ def load_state(folder: Path) -> dict[str, Any] | None:
 
 
 def commit() -> str:
-    """The commit of the code that runs, with a + where it was changed since; '' outside a clone."""
+    """The commit of the code that runs, with a + where it was changed since; '' outside a clone.
+
+    COGMAP_COMMIT says it for a copy that came without its history.
+    """
+    if given := os.environ.get("COGMAP_COMMIT"):
+        return given
     here = Path(__file__).parent
 
     def git(*words: str) -> str:

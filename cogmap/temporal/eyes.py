@@ -20,6 +20,7 @@ LEAST_PIXELS = 16  # on a side of a picture
 WIDE_CHANNELS, MORE_CHANNELS = 32, 64  # of the general eye's first layer, and of the others
 LAST_PIXELS = 8  # on a side, at most, of what its layers leave
 GROUPS = 8  # of channels that are normalised together
+LOOK_SPREADS = 3.0  # standard deviations of a look's numbers that are its unit
 
 
 class Keypoints(nn.Module):
@@ -75,7 +76,15 @@ class Keypoints(nn.Module):
 
 
 class Convolution(nn.Module):
-    """Any picture: strided convolutions until few pixels are left, then one layer, in [-1, 1]."""
+    """Any picture: strided convolutions until few pixels are left, then one normalised layer.
+
+    The data's mean picture is taken away first: where little changes between two pictures, as the
+    few pixels of an agent do, the rest would drown it (SR 0.00 in the maze, docs/differences.md).
+    The last layer is normalised and not squashed, since a squashed look soon sticks to its ends.
+    """
+
+    mean: Tensor
+    spread: Tensor
 
     def __init__(self, shape: tuple[int, ...], *, size: int) -> None:
         super().__init__()
@@ -93,6 +102,14 @@ class Convolution(nn.Module):
             height, width, channels, wide = (height + 1) // 2, (width + 1) // 2, wide, MORE_CHANNELS
         self.layers = nn.Sequential(*layers, nn.Flatten())
         self.leave = nn.Linear(channels * height * width, size)
+        self.register_buffer("mean", torch.zeros(shape))  # in 0..255
+        self.register_buffer("spread", torch.ones(()))
+
+    def measure(self, pictures: Tensor) -> None:
+        """Takes the mean picture and the spread around it from some of the data. (N, H, W, C)"""
+        pixels = pictures.float()
+        self.mean.copy_(pixels.mean(0))
+        self.spread.copy_((pixels - self.mean).square().mean().sqrt().clamp(min=1e-3))
 
     def check(self, pictures: Tensor) -> None:
         """Every picture is of its kind."""
@@ -102,9 +119,10 @@ class Convolution(nn.Module):
         return (pictures,)
 
     def see(self, prepared: tuple[Tensor, ...]) -> Tensor:
-        """(N, H, W, C) in 0..255 -> (N, d) in [-1, 1]"""
-        pixels = prepared[0].permute(0, 3, 1, 2).float() / 127.5 - 1
-        return torch.tanh(self.leave(self.layers(pixels)))
+        """(N, H, W, C) in 0..255 -> (N, d), nearly all of it in [-1, 1]"""
+        pixels = (prepared[0].float() - self.mean) / self.spread
+        look = self.leave(self.layers(pixels.permute(0, 3, 1, 2)))
+        return F.layer_norm(look, look.shape[-1:]) / LOOK_SPREADS
 
 
 def fits_window(pictures: Tensor, background: Tensor) -> Tensor:

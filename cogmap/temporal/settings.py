@@ -38,7 +38,7 @@ class TemporalTraining:
     """Horizons drawn in each update."""
     pairs: int = 65536
     """Pairs drawn for each horizon where observations repeat (a lattice walk)."""
-    batch: int = 256
+    batch: int = 512
     """Pairs drawn for each horizon where they do not."""
     encoder: Encoder = "auto"
     """How observations are seen: state for vectors; for pictures keypoints (one small thing moves

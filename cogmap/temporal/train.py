@@ -32,12 +32,13 @@ from cogmap.errors import CogmapError, check_seed
 from cogmap.progress import Progress
 from cogmap.temporal import losses
 from cogmap.temporal.batches import TABLE_LIMIT, batches_for
-from cogmap.temporal.eyes import Keypoints
+from cogmap.temporal.eyes import Convolution, Keypoints
 from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.temporal.settings import Encoder, TemporalTraining
 from cogmap.training import train
 
 BANK_LIMIT = 1024  # reference observations kept to stand for p0
+MEAN_PICTURES = 512  # about, whose mean a convolution takes away
 BACKGROUND_PICTURES = 128  # whose median is the background
 CHECKED_PICTURES = 4096  # of the data, about, that are checked before training begins
 NUMBERS_AT_ONCE = 1 << 23  # of the pictures that are looked at together
@@ -105,6 +106,8 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
     model = TemporalModel(config, low=low, high=high, seed=seed)
     if isinstance(model.eye, Keypoints):
         model.eye.background.copy_(background_of(bank))
+    elif isinstance(model.eye, Convolution):
+        model.eye.measure(torch.as_tensor(np.array(bank[:: max(1, len(bank) // MEAN_PICTURES)])))
     fill_bank(model, bank)
     model.bank_log_share.copy_(torch.as_tensor(log_share, dtype=torch.float32))
     return model
