@@ -36,6 +36,7 @@ def test_bench_prints_every_figure_and_writes_them(tmp_path, capsys):
         "training, literal",
         "training, our recipe",
         "extrapolated",
+        "beside a busy process",
         "share of the float32 rate",
         "one decision, literal, 64 horizons",
         "one decision, log, the default",
@@ -51,7 +52,7 @@ def test_bench_prints_every_figure_and_writes_them(tmp_path, capsys):
     assert [row["what"] for row in rows] == [row["what"] for row in stored["rows"]]
     assert all(row["value"] > 0 and row["what"] in text for row in rows)
     for row in rows:
-        assert row["hardware"] == stored["hardware"] and row["maze"] == "large"
+        assert row["hardware"] == stored["hardware"] and row["world"] == "pointmaze-large"
         assert row["command"] == f"cogmap bench --run {LARGE} --device cpu --quick"
     same = {row["what"]: row["value"] for row in rows if row["what"].startswith("same action")}
     assert same["same action as literal, each of 64 horizons"] == 1.0
@@ -70,7 +71,7 @@ def test_bench_makes_a_model_where_there_is_none_on_a_host_without_extras(tmp_pa
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert result.returncode == 0, result.stderr
     last = result.stdout.splitlines()[-1]
-    assert "maze rooms" in last and "model just timed" in last
+    assert "pointmaze-rooms" in last and "model just timed" in last
 
 
 def test_the_literal_decision_and_the_planner_on_every_horizon_choose_the_same_action(agent):

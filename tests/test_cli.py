@@ -6,12 +6,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cogmap.cli import main
+from cogmap.dynamics.settings import DynamicsTraining
+from cogmap.explore.settings import Exploration
+from cogmap.settings import RunSettings
 
 ROOT = Path(__file__).parent.parent
 LARGE = str(ROOT / "models/pointmaze-large")
@@ -150,19 +154,21 @@ def test_ctrl_c_leaves_a_run_that_resumes(maze_file, tmp_path):
     assert process.returncode == 130
     assert b"Traceback" not in text
     config = json.loads((out / "config.json").read_text())
-    (out / "config.json").write_text(json.dumps(config | {"steps": 10}))
+    config["temporal"]["steps"] = 10
+    (out / "config.json").write_text(json.dumps(config))
     assert main(["train", "--resume", str(out)]) == 0
 
 
 def test_demo_runs_on_a_small_maze_and_continues(maze_file, tmp_path, monkeypatch, capsys):
-    from cogmap import cli
-    from cogmap.dynamics.settings import DynamicsTraining
+    def small(*, temporal, **given):
+        return RunSettings(
+            exploration=Exploration(walk_steps=9000, action_steps=400),
+            temporal=replace(temporal, pairs=256, width=16),
+            dynamics=DynamicsTraining(steps=4),
+            **given,
+        )
 
-    def small(**given):
-        values = {"pairs": 256, "width": 16, "walk_steps": 9000, "action_steps": 400}
-        return cli.Train(**(values | {"dynamics": DynamicsTraining(steps=4)} | given))
-
-    monkeypatch.setattr("cogmap.commands.demo_.Train", small)
+    monkeypatch.setattr("cogmap.commands.demo_.RunSettings", small)
     monkeypatch.setattr("cogmap.envs.tasks.RANDOM_BUDGET", 30)
     out = tmp_path / "demo"
     arguments = ["demo", "--maze", maze_file, "--steps", "3", "--out", str(out), "--device", "cpu"]

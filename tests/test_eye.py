@@ -274,7 +274,7 @@ def test_what_draws_over_positions_refuses_a_run_that_sees_pictures(tmp_path, ca
         assert main(command) == 2
         assert "learned from positions" in capsys.readouterr().err
     assert main(["evaluate", str(IMAGE), "--score", "exact"]) == 2
-    assert "exact score speaks of positions" in capsys.readouterr().err
+    assert "the exact score is for runs that learned from positions" in capsys.readouterr().err
 
 
 def test_a_run_that_sees_says_so(capsys):

@@ -54,8 +54,8 @@ def run(settings: Bench) -> None:
     rows = list(tqdm(figures, desc="measuring", unit="figure"))
     hardware = devices.hardware(device)
     print(as_text(table(rows)))
-    print(f"maze {maze.name}; decisions with {model}; {hardware}")
-    about = {"maze": maze.name, "model": model, "hardware": hardware}
+    print(f"{PointMaze(maze).name}; decisions with {model}; {hardware}")
+    about = {"world": PointMaze(maze).name, "model": model, "hardware": hardware}
     about["command"] = command_of(settings, without=("json", "results"))
     if settings.json is not None:
         runs.write_json(settings.json, {**about, "rows": [asdict(row) for row in rows]})
@@ -95,6 +95,12 @@ def measure(
     ours, temporal = speed.our_training(data, recipe, device, seconds=effort.seconds)
     theirs = speed.literal_training(data, recipe, device, seconds=effort.seconds)
     yield from training_rows(ours, theirs, recipe, chip)
+    if device.type == "cpu":
+        with speed.busy_neighbour():
+            beside, _ = speed.our_training(data, recipe, device, seconds=effort.seconds)
+        yield Row("training, updates beside a busy process", beside.updates, "updates/s")
+        kept = beside.updates / ours.updates
+        yield Row("training, pace kept beside a busy process", kept, "share")
     yield memory_row("training", ours.memory, theirs.memory, device)
     if agent is None:
         agent = Agent(temporal, untrained_dynamics(data).to(device), PointMaze(maze))

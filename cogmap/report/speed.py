@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 import resource
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -133,6 +135,17 @@ def matrix_rates(device: torch.device, *, size: int, seconds: float) -> dict[str
     finally:
         torch.set_float32_matmul_precision(before)
     return rates
+
+
+@contextmanager
+def busy_neighbour() -> Iterator[None]:
+    """Inside, another process keeps one core busy."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def our_training(
