@@ -9,7 +9,7 @@ demo: install
 	$(BIN)/cogmap demo
 
 test: install browser gl
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
 
 check: install
 	$(BIN)/ruff check .

@@ -125,7 +125,10 @@ def looked_at(data: Trajectories, model: TemporalModel) -> Trajectories:
     """The same rows as the model's looks, which local dynamics speaks of; states are their own."""
     if model.eye is None:
         return data
-    pictures = data.distinct()[0]
+    pictures, index = data.distinct()[0], data.index
+    if index is not None:  # a table may hold pictures that nobody saw
+        seen, index = np.unique(index, return_inverse=True)
+        pictures = pictures[seen]
     chip = next(model.parameters()).device
     parts = []
     with torch.no_grad():
@@ -133,8 +136,8 @@ def looked_at(data: Trajectories, model: TemporalModel) -> Trajectories:
             some = np.array(pictures[begin : begin + PICTURES_AT_ONCE])
             parts.append(model.look(torch.as_tensor(some, device=chip)).cpu().numpy())
     looks = np.concatenate(parts)
-    if data.index is not None:
-        looks = looks[data.index]
+    if index is not None:
+        looks = looks[index]
     return dataclasses.replace(data, table=None, index=None, observations=looks)
 
 

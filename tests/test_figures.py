@@ -244,11 +244,11 @@ def test_distances_are_ways_around_walls():
     world = PointMaze(Maze.from_text(ROOMS, name="rooms"), physics="kinematic")
     # Straight through the middle wall it would be 8 units; the doorway is one row up.
     path = [(0.0, 0.0), (0.0, 1.0), (8.0, 4.0)]
-    found = law.arguments("GP", world, [episode(path, [64, 32], goal=(12.0, 0.0))])
+    found = law.arguments("GP", world.map, [episode(path, [64, 32], goal=(12.0, 0.0))])
     assert found.horizon.tolist() == [64, 32]
     assert found.distance[0] > found.distance[1] > 12.0
     hall = PointMaze(HALL, physics="kinematic")
-    straight = law.arguments("GP", hall, [episode([(0, 0), (1, 0)], [8], goal=(9, 0))])
+    straight = law.arguments("GP", hall.map, [episode([(0, 0), (1, 0)], [8], goal=(9, 0))])
     assert straight.distance.tolist() == [9.0]
 
 
@@ -263,7 +263,7 @@ def test_the_exact_score_decides_again_at_every_place_of_the_route(axes):
     route = [(x, 0) for x in range(20)]
     world = PointMaze(HALL, physics="kinematic")
     whole = episode(route, range(19), goal=(20, 0))
-    found = law.arguments("GP", world, [whole, whole], exact=Ruler())
+    found = law.arguments("GP", world.map, [whole, whole], exact=Ruler())
     assert found.exact.tolist() == [*range(20, 1, -1)] * 2
     assert np.allclose(found.distance, found.exact)
     law.draw_law(found, axes, tau_max=64)
@@ -347,9 +347,9 @@ def test_the_slow_mode_has_one_sign_a_room(rooms, axes):
 # Measured rows
 
 
-def row(maze: str, kind: str, seed: int, planner: str, sr: float, **more) -> dict:
-    cell = f"{maze}-{kind}-{seed}/{planner}/official"
-    return {"cell": cell, "maze": maze, "planner": planner, "sr": sr, "episodes": 20} | more
+def row(maze: str, variant: str, seed: int, planner: str, sr: float, **more) -> dict:
+    model = {"world": f"pointmaze-{maze}", "variant": variant, "train_seed": seed}
+    return model | {"planner": planner, "sr": sr, "episodes": 20} | more
 
 
 def test_success_is_drawn_at_the_mean_of_its_seeds(axes):
@@ -368,7 +368,9 @@ def test_the_data_figure_shows_our_rates_beside_the_papers(axes):
     assert [point.name for point in points] == list(paper.DATA)
     measured.draw_data(points, axes, title="Giant")
     ours, gp, pap = (line(axes, marker).get_xydata() for marker in "os^")
-    assert np.allclose(ours, [[0.95, 1.0]])  # only the second row of the table is measured
+    assert ours.shape == (1, 2) and np.allclose(
+        ours, [[0.95, 1.0]]
+    )  # only the second row of the table is measured
     assert points[1].seeds == 2 and points[0].ours is None
     assert np.allclose(gp[:, 0], [reported["giant"][0] for reported in paper.DATA.values()])
     assert np.allclose(pap[:, 0], [reported["giant"][1] for reported in paper.DATA.values()])

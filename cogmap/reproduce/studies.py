@@ -53,8 +53,8 @@ class Scale:
     def shrunk(self) -> Scale:
         """The same with sizes for a test: every part runs, no number means anything."""
         small = RunSettings(
-            exploration=Exploration(walk_steps=20_000, action_steps=2000),
-            temporal=TemporalTraining(steps=4, tau_max=64, pairs=2048, width=32),
+            exploration=Exploration(walk_steps=2000, action_steps=1000),
+            temporal=TemporalTraining(steps=3, tau_max=64, pairs=1024, batch=64, width=32),
             dynamics=DynamicsTraining(steps=20),
         )
         return Scale(
@@ -64,7 +64,7 @@ class Scale:
             mazes=("large",),
             strangers=("corridor",),
             settings=small,
-            actions=2000,
+            actions=1000,
             episodes=1,
             sweep_episodes=1,
             budget=20,
