@@ -31,6 +31,7 @@ from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, train_temporal
 
 SEED = 0
+LITERAL_BATCH = 1024  # pairs of an update of the listing, which does not say how many
 WARM = 3  # updates before the clock starts
 
 
@@ -187,7 +188,7 @@ def literal_training(
 
     def update() -> None:
         tau = law(torch.rand((), generator=chance), settings.tau_max)
-        u = torch.rand(settings.batch, generator=generator, device=device, dtype=torch.float64)
+        u = torch.rand(LITERAL_BATCH, generator=generator, device=device, dtype=torch.float64)
         begin, end = episodes.pairs(tau.to(device), u)
         literal.train_temporal(model, optimiser, observations[begin], observations[end], int(tau))
 
@@ -198,4 +199,4 @@ def literal_training(
     for _ in clock(itertools.count()):
         update()
     operations = float(counter.get_total_flops())
-    return Training(clock.rate, clock.rate * settings.batch, operations, peak_memory(device))
+    return Training(clock.rate, clock.rate * LITERAL_BATCH, operations, peak_memory(device))
