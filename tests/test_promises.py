@@ -92,7 +92,7 @@ def test_threads_fall_asleep_soon_unless_the_user_says_otherwise():
         "import cogmap\n"
         "print(os.environ.get('GOMP_SPINCOUNT'), 'torch' in sys.modules)"
     )
-    assert python(code.format(["GOMP_SPINCOUNT"])).stdout.split() == ["2000", "False"]
+    assert python(code.format(["GOMP_SPINCOUNT"])).stdout.split() == ["3000", "False"]
     assert python(code.format([]), GOMP_SPINCOUNT="7").stdout.split() == ["7", "False"]
     active = python(code.format(["GOMP_SPINCOUNT"]), OMP_WAIT_POLICY="ACTIVE")
     assert active.stdout.split() == ["None", "False"]
