@@ -9,7 +9,7 @@ demo: install
 	$(BIN)/cogmap demo
 
 test: install browser gl
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 check: install
 	$(BIN)/ruff check .

@@ -19,7 +19,7 @@ from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.wandering import collect_walk
 from cogmap.envs.world import map_of
 from cogmap.report import decisions, speed
-from cogmap.report.speed import Row, Training
+from cogmap.report.speed import Measured, Training
 from cogmap.report.tables import as_text
 from cogmap.temporal.settings import TemporalTraining
 
@@ -85,12 +85,12 @@ def subject(settings: Bench) -> tuple[Agent | None, Maze, str]:
 
 def measure(
     agent: Agent | None, maze: Maze, recipe: TemporalTraining, device: torch.device, effort: Effort
-) -> Iterator[Row]:
+) -> Iterator[Measured]:
     """Every figure, in the order of the table."""
     size = 8192 if device.type == "cuda" else 2048
     chip = speed.matrix_rates(device, size=size, seconds=effort.seconds / 3)
     for name, rate in chip.items():
-        yield Row(f"matrix products, {name} rate", rate / 1e12, "TFLOP/s")
+        yield Measured(f"matrix products, {name} rate", rate / 1e12, "TFLOP/s")
     data = collect_walk(maze, steps=effort.walk_steps, seed=speed.SEED)
     ours, temporal = speed.our_training(data, recipe, device, seconds=effort.seconds)
     theirs = speed.literal_training(data, recipe, device, seconds=effort.seconds)
@@ -98,35 +98,37 @@ def measure(
     if device.type == "cpu":
         with speed.busy_neighbour():
             beside, _ = speed.our_training(data, recipe, device, seconds=effort.seconds)
-        yield Row("training, updates beside a busy process", beside.updates, "updates/s")
+        yield Measured("training, updates beside a busy process", beside.updates, "updates/s")
         kept = beside.updates / ours.updates
-        yield Row("training, pace kept beside a busy process", kept, "share")
+        yield Measured("training, pace kept beside a busy process", kept, "share")
     yield memory_row("training", ours.memory, theirs.memory, device)
     if agent is None:
         agent = Agent(temporal, untrained_dynamics(data).to(device), PointMaze(maze))
     yield from decision_rows(agent, maze, device, effort)
     if device.type == "cuda":
-        yield Row("memory of the process", speed.process_memory() / MIB, "MiB")
+        yield Measured("memory of the process", speed.process_memory() / MIB, "MiB")
 
 
 def training_rows(
     ours: Training, theirs: Training, recipe: TemporalTraining, chip: dict[str, float]
-) -> Iterator[Row]:
+) -> Iterator[Measured]:
     """Training by the literal pseudo-code, and by our recipe."""
-    yield Row("training, literal", theirs.pairs, "pairs/s", 1.0)
-    yield Row("training, our recipe", ours.pairs, "pairs/s", ours.pairs / theirs.pairs)
-    yield Row("training, updates", ours.updates, "updates/s", ours.updates / theirs.updates)
+    yield Measured("training, literal", theirs.pairs, "pairs/s", 1.0)
+    yield Measured("training, our recipe", ours.pairs, "pairs/s", ours.pairs / theirs.pairs)
+    yield Measured("training, updates", ours.updates, "updates/s", ours.updates / theirs.updates)
     minutes = recipe.steps / ours.updates / 60
-    yield Row(f"training, all {recipe.steps:,} updates, extrapolated", minutes, "minutes")
+    yield Measured(f"training, all {recipe.steps:,} updates, extrapolated", minutes, "minutes")
     work = ours.operations / theirs.operations
-    yield Row("training, arithmetic of an update", ours.operations / 1e9, "GFLOP", work)
+    yield Measured("training, arithmetic of an update", ours.operations / 1e9, "GFLOP", work)
     pace = ours.operations_rate / theirs.operations_rate
     for name, rate in chip.items():
         share = ours.operations_rate / rate
-        yield Row(f"training, share of the {name} rate", share, "share", pace)
+        yield Measured(f"training, share of the {name} rate", share, "share", pace)
 
 
-def decision_rows(agent: Agent, maze: Maze, device: torch.device, effort: Effort) -> Iterator[Row]:
+def decision_rows(
+    agent: Agent, maze: Maze, device: torch.device, effort: Effort
+) -> Iterator[Measured]:
     """Decisions by our planners and by the literal pseudo-code, and what memory they take."""
     world = PointMaze(maze, physics="kinematic")
     tau_max = min(effort.tau_max, agent.temporal.config.tau_max)
@@ -154,23 +156,25 @@ def decision_rows(agent: Agent, maze: Maze, device: torch.device, effort: Effort
         "gp": f"quadrature, {horizons['gp']} horizons",
         "log": f"log, the default, {horizons['log']} horizons",
     }
-    yield Row(f"one decision, literal, {len(taus):,} horizons", theirs.rate, "1/s", 1.0)
+    yield Measured(f"one decision, literal, {len(taus):,} horizons", theirs.rate, "1/s", 1.0)
     for key, name in names.items():
-        yield Row(f"one decision, {name}", alone[key].rate, "1/s", alone[key].rate / theirs.rate)
+        yield Measured(
+            f"one decision, {name}", alone[key].rate, "1/s", alone[key].rate / theirs.rate
+        )
     for key, rate in together.items():
         what = f"{effort.episodes} decisions at once, {names[key]}"
-        yield Row(what, rate, "1/s", rate / theirs.rate)
+        yield Measured(what, rate, "1/s", rate / theirs.rate)
     for key in ("every", "gp"):
         share, both = decisions.agreement(alone[key], theirs)
-        yield Row(f"same action as literal, {names[key]}", share, f"share of {both}")
+        yield Measured(f"same action as literal, {names[key]}", share, f"share of {both}")
     yield memory_row("decisions, quadrature and log", usual_memory, literal_memory, device)
     yield memory_row("decisions, every horizon", every_memory, literal_memory, device)
 
 
-def memory_row(what: str, ours: int, theirs: int, device: torch.device) -> Row:
+def memory_row(what: str, ours: int, theirs: int, device: torch.device) -> Measured:
     """A peak. That of a process never falls, so only a CUDA device tells ours from theirs."""
     ratio = ours / theirs if device.type == "cuda" else None
-    return Row(f"memory, {what}", ours / MIB, "MiB", ratio)
+    return Measured(f"memory, {what}", ours / MIB, "MiB", ratio)
 
 
 def untrained_dynamics(data: Trajectories) -> LocalDynamics:
@@ -180,7 +184,7 @@ def untrained_dynamics(data: Trajectories) -> LocalDynamics:
     return LocalDynamics(config, low=table.amin(0), high=table.amax(0), reach=torch.ones(2)).eval()
 
 
-def table(rows: list[Row]) -> list[list[str]]:
+def table(rows: list[Measured]) -> list[list[str]]:
     """A header and one row a figure."""
     lines = [["what", "value", "unit", "times literal"]]
     for row in rows:

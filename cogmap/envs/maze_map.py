@@ -26,6 +26,11 @@ class MazeMap:
     # from pictures that were taken before, where there are any
     positions: Callable[[], PointMaze]  # the same maze, seen as positions: the oracle's world
 
+    cell = CELL  # side of a cell of the map, in units
+    unit = 1.0  # one lattice move
+    agent_radius = AGENT_RADIUS
+    goal_radius = GOAL_RADIUS  # an episode succeeds within it
+
     @property
     def lattice(self) -> Lattice:
         return self.maze.lattice

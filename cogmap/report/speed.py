@@ -36,7 +36,7 @@ WARM = 3  # updates before the clock starts
 
 
 @dataclass(frozen=True)
-class Row:
+class Measured:
     """One measured figure."""
 
     what: str

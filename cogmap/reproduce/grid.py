@@ -28,9 +28,9 @@ import torch
 from cogmap import devices, runs
 from cogmap.config import fingerprint
 from cogmap.errors import CogmapError
+from cogmap.report.cells import Row
 
 Engine = Literal["processes", "ray"]
-Row = dict[str, Any]
 ELSEWHERE = ("folder", "device", "dynamics_data")  # where it runs, not what it is
 
 

@@ -67,7 +67,7 @@ class Scale:
             actions=1000,
             episodes=1,
             sweep_episodes=1,
-            budget=20,
+            budget=10,
         )
 
 

@@ -12,8 +12,6 @@ import numpy as np
 import torch
 
 from cogmap.agent import Agent
-from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS
-from cogmap.envs.pointmaze import UNIT
 from cogmap.envs.world import Task, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
@@ -64,10 +62,10 @@ class Chart:
             rows=maze.text.splitlines(),
             low=as_place(low),
             high=as_place(high),
-            cell=CELL,
-            unit=UNIT,
-            agent_radius=AGENT_RADIUS,
-            goal_radius=GOAL_RADIUS,
+            cell=self.plane.cell,
+            unit=self.plane.unit,
+            agent_radius=self.plane.agent_radius,
+            goal_radius=self.plane.goal_radius,
             points=[as_place(point) for point in maze.lattice.points],
             taus=self.scores.taus,
             exact=self.scores.has_exact,

@@ -20,7 +20,6 @@ from fastapi.responses import FileResponse, JSONResponse, Response, StreamingRes
 from fastapi.staticfiles import StaticFiles
 
 import cogmap
-from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
 from cogmap.web import messages
 from cogmap.web.chart import Chart
@@ -182,7 +181,7 @@ def create_app(
     def job_field(id: str, x: Coordinate, y: Coordinate, tau: int) -> messages.FieldOfScores:
         """G towards (x, y) by the newest checkpoint of a training that may still run."""
         training = _training(workshop, id)
-        PointMaze(training.maze).map.check_bounds("goal", (x, y))
+        training.plane.check_bounds("goal", (x, y))
         return _field(training.scores(), (x, y), tau, "learned")
 
     @app.get("/files/{id}/{path:path}", response_class=FileResponse)

@@ -9,10 +9,12 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from cogmap.envs.maze import CELL, Maze
-from cogmap.envs.pointmaze import UNIT, PointMaze
+from cogmap.envs.maze import Maze
+from cogmap.envs.maze_map import MazeMap
+from cogmap.envs.pointmaze import PointMaze
 from cogmap.errors import CogmapError
 from cogmap.planning.objective import Horizons
 from cogmap.temporal.train import load_temporal
@@ -48,6 +50,10 @@ class Training:
     stopped: bool = False
     _scores: tuple[int, Scores] | None = None
 
+    @cached_property
+    def plane(self) -> MazeMap:
+        return PointMaze(self.maze).map
+
     def version(self) -> int:
         """Milliseconds of the newest weights; 0 before there are any."""
         weights = self.folder / "temporal" / "model.safetensors"
@@ -61,7 +67,7 @@ class Training:
         if self._scores is None or self._scores[0] != version:
             self._scores = (
                 version,
-                Scores(load_temporal(self.folder / "temporal"), PointMaze(self.maze).map),
+                Scores(load_temporal(self.folder / "temporal"), self.plane),
             )
         return self._scores[1]
 
@@ -109,8 +115,8 @@ class Training:
             rows=self.maze.text.splitlines(),
             low=as_place(low),
             high=as_place(high),
-            cell=CELL,
-            unit=UNIT,
+            cell=self.plane.cell,
+            unit=self.plane.unit,
             points=[as_place(point) for point in self.maze.lattice.points],
             taus=Horizons.octaves(int(self.settings["tau-max"])).taus.tolist(),
             version=self.version(),
