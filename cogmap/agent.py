@@ -13,7 +13,7 @@ from torch import Tensor
 from cogmap import devices
 from cogmap.choices import Device
 from cogmap.config import METHOD, RunConfig
-from cogmap.dynamics.model import LocalDynamics
+from cogmap.dynamics.model import Dynamics
 from cogmap.dynamics.train import load_dynamics
 from cogmap.envs.kinds import restored
 from cogmap.envs.world import World, map_of
@@ -32,7 +32,7 @@ class Agent:
     """What a run folder holds."""
 
     temporal: TemporalModel
-    dynamics: LocalDynamics
+    dynamics: Dynamics
     world: World | None  # None for data that came without one
     planning: Planning = field(default_factory=Planning)  # how to plan unless told otherwise
 
@@ -113,7 +113,7 @@ class Agent:
             scorer,
             self.dynamics,
             chosen,
-            world.candidates(settings, radii=chosen.radii, hold=self.dynamics.config.hold),
+            world.candidates(settings, radii=chosen.radii, hold=self.dynamics.hold),
             look=self.temporal.look,
             region=(world.goal_region() or self.region()) if chosen.zero_weight else None,
         )

@@ -56,7 +56,15 @@ def test_train_on_a_text_maze_then_evaluate_and_plan(run, maze_file, tmp_path, c
     assert {"sr", "spl", "episodes", "planner", "world", "seed"} <= result.keys()
     assert result["world"] == "pointmaze-rooms" and result["episodes"] == len(result["rows"]) == 20
     assert result["sr"] == np.mean([row["success"] for row in result["rows"]])
-    assert len((tmp_path / "r/rows.jsonl").read_text().splitlines()) == 3
+    rows = [json.loads(line) for line in (tmp_path / "r/rows.jsonl").read_text().splitlines()]
+    assert [row["method"] for row in rows] == ["random", "cogmap", "oracle"]
+    assert [row["train_seed"] for row in rows] == [None, 0, None]
+    assert len({row["settings"] for row in rows}) == 3
+    assert rows[1]["trained_on"] == rows[1]["hardware"] and "commit" in rows[1]
+    again = ["evaluate", run, "--budget", "40", "--results", str(tmp_path / "r/rows.jsonl")]
+    assert main(again) == 0 and main([*again, "--floor", "-2"]) == 0
+    *_, same, other = (tmp_path / "r/rows.jsonl").read_text().splitlines()
+    assert json.loads(same)["settings"] == rows[1]["settings"] != json.loads(other)["settings"]
     assert "shortest path (ceiling)" in capsys.readouterr().out
     figure = tmp_path / "route.png"
     assert main(["plan", run, "--start", "-1,0", "--goal", "12,8", "--figure", str(figure)]) == 0

@@ -32,7 +32,7 @@ def run(settings: Demo) -> None:
     result = evaluate(agent, world=world, seed=settings.seed, report=EpisodeBar())
     results = with_references(world, result)
     print(as_text(result_rows(results)))
-    append_results(settings.out / "results.jsonl", results, command="cogmap demo")
+    append_results(settings.out / "results.jsonl", results, run=settings.out, command="cogmap demo")
 
     first = {episode.task.name: episode for episode in reversed(result.episodes)}
     groups = [(name, [first[name]]) for name in sorted(first)][:6]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from cogmap import devices, runs
 from cogmap.agent import Agent
 from cogmap.cli import Evaluate, command_of
 from cogmap.commands.worlds import EpisodeBar, planning_for, read_radii, world_for
+from cogmap.config import RunConfig, fingerprint
 from cogmap.evaluation.evaluate import Evaluation, evaluate, with_references
 from cogmap.report.tables import as_text, result_rows
 
@@ -41,12 +43,21 @@ def run(settings: Evaluate) -> None:
         append_results(
             settings.results,
             results,
+            run=settings.run,
             command=command_of(settings, first="run", without=("json", "results")),
         )
 
 
-def append_results(path: Path, results: list[Evaluation], *, command: str) -> None:
-    """One line a result, with the command that repeats it and the hardware it ran on."""
-    about = {"commit": runs.commit(), "hardware": devices.hardware(), "command": command}
+def append_results(path: Path, results: list[Evaluation], *, run: Path, command: str) -> None:
+    """One line a result, with its model, a hash of all its settings, and how to repeat it."""
+    config = RunConfig.read(run / "config.json")
+    here = {"commit": runs.commit(), "hardware": devices.hardware()}
     for result in results:
-        runs.append_line(path, {**result.summary(), **about})
+        trained: dict[str, Any] = {"train_seed": None}
+        if result.method == config.method:
+            trained = {"train_seed": config.settings.seed, "model": config.fingerprint}
+            trained |= {"trained_on": config.made.get("hardware")}
+            trained |= {"training_commit": config.made.get("commit")}
+        settings = {"settings": fingerprint([result.told(), trained.get("model")])}
+        row = result.summary() | trained | here | settings | {"command": command}
+        runs.append_line(path, row)

@@ -55,6 +55,12 @@ def dataset(folder: Path) -> dict[str, str]:
     return lines
 
 
+def weights(network: object) -> str:
+    """How many numbers it has learned; some dynamics learn none."""
+    parameters = network.parameters() if isinstance(network, torch.nn.Module) else ()
+    return f"{sum(p.numel() for p in parameters):,}"
+
+
 def model(folder: Path) -> dict[str, str]:
     agent, config = Agent.load(folder, device="cpu"), RunConfig.read(folder / "config.json")
     temporal, dynamics = agent.temporal, agent.dynamics
@@ -65,13 +71,10 @@ def model(folder: Path) -> dict[str, str]:
         look["convolution"] = f"{temporal.config.look_size} numbers"
         lines["sees"] = f"pictures of {height} x {width}, as {look[temporal.config.encoder]}"
     lines["temporal"] = (
-        f"{sum(p.numel() for p in temporal.parameters()):,} weights, horizons 1 to "
+        f"{weights(temporal)} weights, horizons 1 to "
         f"{temporal.config.tau_max:,}, embeddings of {temporal.config.embedding}"
     )
-    lines["dynamics"] = (
-        f"{sum(p.numel() for p in dynamics.parameters()):,} weights, "
-        f"{dynamics.config.hold} simulator steps an action"
-    )
+    lines["dynamics"] = f"{weights(dynamics)} weights, {dynamics.hold} simulator steps an action"
     lines |= {"method": config.method, "settings": config.fingerprint}
     lines |= {name: value for name, value in config.made.items() if value}
     if agent.world is not None and agent.world.map is not None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cogmap.agent import Agent
+from cogmap.config import METHOD
 from cogmap.envs.world import Task, TaskSet, World, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.metrics import success_rate, wilson_interval
@@ -38,6 +39,7 @@ class Evaluation:
     settings: dict[str, Any]  # what else the policy was told
     episodes: list[Episode]
     seconds: float
+    method: str = METHOD  # or that of a rival, or of a reference
 
     @property
     def sr(self) -> float:
@@ -58,18 +60,25 @@ class Evaluation:
         """One row of results/."""
         low, high = self.interval
         return {
-            "planner": self.policy,
-            "world": self.world,
-            "tasks": self.tasks,
-            "episodes": len(self.episodes),
+            **self.told(),
             "sr": round(self.sr, 4),
             "sr_low": round(low, 4),
             "sr_high": round(high, 4),
             "spl": _rounded(self.spl),
+            "seconds": round(self.seconds, 1),
+        }
+
+    def told(self) -> dict[str, Any]:
+        """Its settings, which together with the model decide what is measured."""
+        return {
+            "world": self.world,
+            "method": self.method,
+            "planner": self.policy,
+            "tasks": self.tasks,
+            "episodes": len(self.episodes),
             "seed": self.seed,
             "budget": self.budget,
             **self.settings,
-            "seconds": round(self.seconds, 1),
         }
 
     def rows(self) -> list[dict[str, Any]]:
@@ -99,6 +108,7 @@ def run(
     policy: Policy,
     *,
     name: str,
+    method: str = METHOD,
     settings: dict[str, Any] | None = None,
     report: Report | None = None,
 ) -> Evaluation:
@@ -115,6 +125,7 @@ def run(
         world.conditions() | (settings or {}),
         episodes,
         seconds,
+        method,
     )
 
 
@@ -199,7 +210,8 @@ def with_references(world: World, result: Evaluation) -> list[Evaluation]:
 def floor(world: World, tasks: TaskSet) -> Evaluation:
     """The random policy. In a maze it acts on positions: it does not look at pictures."""
     here = world if world.map is None else world.map.positions()
-    return run(here, tasks, RandomPolicy(here, seed=tasks.seed), name="random policy (floor)")
+    policy = RandomPolicy(here, seed=tasks.seed)
+    return run(here, tasks, policy, name="random policy (floor)", method="random")
 
 
 def ceiling(world: World, tasks: TaskSet) -> Evaluation:
@@ -207,4 +219,4 @@ def ceiling(world: World, tasks: TaskSet) -> Evaluation:
     plane = map_of(world, "the shortest-path oracle")
     here = plane.positions()
     policy = OraclePolicy(plane, hold=here.hold)
-    return run(here, tasks, policy, name="shortest path (ceiling)")
+    return run(here, tasks, policy, name="shortest path (ceiling)", method="oracle")

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from cogmap.dynamics.model import LocalDynamics
+from cogmap.dynamics.model import Dynamics
 from cogmap.planning.candidates import Candidates
 from cogmap.temporal.model import TemporalModel
 
@@ -99,7 +99,7 @@ def goal_score(
 @torch.no_grad()
 def choose_action(
     temporal: TemporalModel,
-    dynamics: LocalDynamics,
+    dynamics: Dynamics,
     candidates: Candidates,
     state: Tensor,
     goal: Tensor,
