@@ -19,7 +19,7 @@ from cogmap.envs.world import World
 from cogmap.errors import CogmapError
 from cogmap.progress import Bars, no_bars
 from cogmap.settings import RunSettings
-from cogmap.temporal.model import TemporalModel
+from cogmap.temporal.model import TemporalModel, check_encoder
 from cogmap.temporal.train import train_temporal
 
 PICTURES_AT_ONCE = 256
@@ -148,9 +148,11 @@ def check(world: World | None, config: RunConfig) -> None:
     if config.data is None:
         if world is None:
             raise CogmapError("give --maze to explore, or --data to train on.")
+        check_encoder(settings.temporal.encoder, world.observation_shape)
         world.check(settings.exploration, tau_max=settings.temporal.tau_max)
         return
     pairs = Trajectories.load(config.data)
+    check_encoder(settings.temporal.encoder, pairs.observation_shape)
     pairs.check_finite()
     Episodes(pairs).check_horizon(settings.temporal.tau_max)
     if config.dynamics_data is not None:

@@ -187,6 +187,25 @@ def test_demo_runs_on_a_small_maze_and_continues(maze_file, tmp_path, monkeypatc
     assert "random policy (floor)" in text and "shortest path (ceiling)" in text
 
 
+def test_an_encoder_that_cannot_see_the_world_is_refused_before_exploring(capsys, tmp_path):
+    out = tmp_path / "run"
+    train = ["train", "--maze", "large", "--out", str(out), *TINY]
+    refused(capsys, [*train, "--encoder", "keypoints"], "encoder=keypoints", "(2,)")
+    refused(capsys, [*train, "--encoder", "state", "--observation", "image"], "encoder=state")
+    refused(capsys, [*train, "--walk", "actions", "--walk-steps", "10"], "tau_max=64")
+    assert not out.exists()
+
+
+def test_random_actions_serve_for_pairs_and_transitions_and_as_pictures(maze_file, tmp_path):
+    out = tmp_path / "run"
+    assert main(["train", "--maze", maze_file, "--out", str(out), *TINY, "--walk", "actions"]) == 0
+    assert (out / "data/walk").is_dir() and not (out / "data/actions").exists()
+    first = json.loads((out / "temporal/metrics.jsonl").read_text().splitlines()[0])
+    assert first == {"step": 0, "path": "rows", "distinct": None}
+    seen = ["train", "--maze", "large", "--out", str(tmp_path / "seen"), *TINY]
+    assert main([*seen, "--walk", "actions", "--observation", "image", "--steps", "1"]) == 0
+
+
 def test_wrong_places_are_named(capsys):
     plan = ["plan", LARGE, "--physics", "kinematic"]
     refused(capsys, [*plan, "--start", "0,0", "--goal", "4,4"], "goal (4, 4)", "wall")

@@ -25,8 +25,6 @@ def run(settings: Train) -> None:
     else:
         folder = settings.out
         world, run_settings, data, dynamics_data = wanted(settings)
-        if data is None and world is not None:
-            print(f"exploring {world.name}: {run_settings.exploration.walk_steps:,} steps")
         agent = train(
             world, run_settings, folder, data=data, dynamics_data=dynamics_data, bars=bars
         )

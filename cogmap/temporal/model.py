@@ -69,6 +69,15 @@ class TemporalConfig:
         return 2 * self.keypoints if self.encoder == "keypoints" else self.convolution_size
 
 
+def check_encoder(encoder: Encoder, shape: tuple[int, ...]) -> None:
+    """Raises for an encoder that cannot take observations of a shape."""
+    if encoder != "auto" and (len(shape) == 3) == (encoder == "state"):
+        raise CogmapError(
+            f"encoder={encoder} does not see observations of shape {shape}; "
+            "leave --encoder at auto."
+        )
+
+
 class TemporalModel(nn.Module):
     """Scores how much likelier y is to follow x after tau steps than to occur at all.
 
@@ -88,11 +97,7 @@ class TemporalModel(nn.Module):
                 f"observations of shape {config.observation_shape}; give flat vectors, or pictures "
                 "(height, width, channels)."
             )
-        if config.sees == (config.encoder == "state"):
-            raise CogmapError(
-                f"encoder={config.encoder} does not see observations of shape "
-                f"{config.observation_shape}; leave --encoder at auto."
-            )
+        check_encoder(config.encoder, config.observation_shape)
         self.config = config
         self.eye: Keypoints | Convolution | None = None
         if config.encoder == "keypoints":
