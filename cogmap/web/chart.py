@@ -30,8 +30,8 @@ class Chart:
     def __init__(self, folder: Path, *, id: str) -> None:
         self.id, self.folder = id, folder
         self.agent = Agent.load(folder, device="cpu")
+        self.plane = map_of(self.agent.world, "the page")
         self.world = self.agent.acting_in(None)
-        self.plane = map_of(self.world, "the page")
         # What takes seconds the first time is done now, not at the first plan.
         first = self.world.tasks(None, episodes=1, budget=None, seed=0).tasks[0]
         self.plane.positions().begin([first])
