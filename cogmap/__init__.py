@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.4.0"
 
 # Threads of OpenMP that wait for each other spin, and where a neighbour holds one of the cores they
-# spin most of the time: training then fell to a third of its pace on two cores, to a thirtieth on
-# those of another host. Spinning only a little before they sleep keeps two fifths, and costs
-# nothing that can be told from noise where it is quiet (docs/results.md, speed). OpenMP reads this
-# when torch is imported, so it stands before any import of ours.
+# spin most of the time: training then fell to a third of its pace on two cores, to a fortieth on
+# those of another host. Spinning less before they sleep helps (docs/results.md, speed). OpenMP
+# reads this when torch is imported, so it stands before any import of ours.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
 

@@ -59,7 +59,7 @@ class RunConfig:
         values = self._values()
         for name in ("device", "planning", "made"):
             del values[name]
-        if values["world"] is not None:  # its physics and pictures matter to exploring alone
+        if values["world"] is not None:  # where pictures come from matters to acting alone
             values["world"] = {k: v for k, v in values["world"].items() if k != "pictures"}
         for name in ("data", "dynamics_data"):  # the same data may lie elsewhere
             values[name] = values[name] and Path(values[name]).name

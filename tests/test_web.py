@@ -24,7 +24,7 @@ from cogmap.agent import Agent
 from cogmap.commands.serve_ import check_port
 from cogmap.envs.album import Album
 from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS, Maze
-from cogmap.envs.pointmaze import UNIT
+from cogmap.envs.maze_map import MazeMap
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import evaluate
 from cogmap.planning.candidates import directions
@@ -68,7 +68,12 @@ def test_the_map_is_the_agents_maze(chart, agent):
 
 
 def test_the_map_carries_the_constants_that_the_page_needs(chart, client):
-    lengths = {"cell": CELL, "unit": UNIT, "agent_radius": AGENT_RADIUS, "goal_radius": GOAL_RADIUS}
+    lengths = {
+        "cell": CELL,
+        "unit": MazeMap.unit,
+        "agent_radius": AGENT_RADIUS,
+        "goal_radius": GOAL_RADIUS,
+    }
     assert {name: chart[name] for name in lengths} == lengths
     assert chart["candidates"] == len(directions())
     schemas = client.get("/openapi.json").json()["components"]["schemas"]

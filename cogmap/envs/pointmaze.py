@@ -30,8 +30,7 @@ from cogmap.planning.planner import GoalRegion
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars, Progress
 
-UNIT = 1.0  # one lattice move
-STEPS_PER_UNIT = round(UNIT / STEP_LENGTH)  # five simulator steps
+STEPS_PER_UNIT = round(MazeMap.unit / STEP_LENGTH)  # five simulator steps
 STEPS_PER_EPISODE = 1000  # of random actions: long enough to wander, many enough to cover
 STEPS_PER_WALK = 10_000  # of random actions that pairs are drawn from: longer than any horizon
 

@@ -101,7 +101,7 @@ class OraclePolicy:
         for e, (position, goal) in enumerate(zip(observations, goals, strict=True)):
             stop, _ = self._plane.paths.next_stop(position, goal, beyond=0.05)
             way = stop - position
-            actions[e] = way / max(float(np.linalg.norm(way)), 1.0)
+            actions[e] = way / max(float(np.linalg.norm(way)), self._plane.unit)
         return actions, [None] * len(observations)
 
 
