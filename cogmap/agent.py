@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from cogmap import devices
 from cogmap.choices import Device
@@ -19,7 +18,7 @@ from cogmap.envs.kinds import restored
 from cogmap.envs.world import World, map_of
 from cogmap.errors import CogmapError
 from cogmap.planning.objective import Rule, rule
-from cogmap.planning.planner import GoalRegion, Planner, Scorer
+from cogmap.planning.planner import Planner, Scorer
 from cogmap.planning.settings import Planning
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
@@ -115,7 +114,6 @@ class Agent:
             chosen,
             world.candidates(settings, radii=chosen.radii, hold=self.dynamics.hold),
             look=self.temporal.look,
-            region=(world.goal_region() or self.region()) if chosen.zero_weight else None,
         )
 
     def check_positions(self, what: str) -> None:
@@ -125,19 +123,3 @@ class Agent:
                 f"{what} is for runs that learned from positions; this one sees pictures. "
                 "`cogmap serve` and `cogmap evaluate` take it."
             )
-
-    def region(self) -> GoalRegion:
-        """What counts as the goal where the world does not say: a typical move around its look."""
-        near = self.dynamics.reach.norm()
-        bank, share = self.temporal.bank, self.temporal.bank_log_share.exp()
-        if not len(bank):
-            raise CogmapError(
-                "this model keeps no reference observations, which the planners log and geometric "
-                "need; plan with gp or pap, or train it again."
-            )
-
-        def arrived(looks: Tensor, goals: Tensor) -> Tensor:
-            return torch.linalg.vector_norm(looks - goals[:, None], dim=-1) <= near
-
-        close = torch.cdist(bank[::16], bank) <= near  # p0 of the region, over some of the data
-        return GoalRegion(arrived, float((close.float() @ share).mean()))

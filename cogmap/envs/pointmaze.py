@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.album import Album
@@ -26,7 +24,6 @@ from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
 from cogmap.explore.walks import coverage_mask, split_steps
 from cogmap.planning.candidates import Candidates, directions
-from cogmap.planning.planner import GoalRegion
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars, Progress
 
@@ -206,16 +203,6 @@ class PointMaze:
                 f"planning needs a divisor of {STEPS_PER_UNIT}."
             )
         return Candidates(directions(settings.directions), radii, STEPS_PER_UNIT // hold)
-
-    def goal_region(self) -> GoalRegion | None:
-        """Of positions: a disc, and its share of the lattice's area."""
-        if self.observation == "image":
-            return None
-
-        def arrived(observations: Tensor, goals: Tensor) -> Tensor:
-            return torch.linalg.vector_norm(observations - goals[:, None], dim=-1) <= GOAL_RADIUS
-
-        return GoalRegion(arrived, min(1.0, np.pi * GOAL_RADIUS**2 / len(self.maze.lattice)))
 
     def tasks(
         self,

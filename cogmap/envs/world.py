@@ -19,7 +19,6 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
 from cogmap.planning.candidates import Candidates
-from cogmap.planning.planner import GoalRegion
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
 
@@ -130,9 +129,6 @@ class World(Protocol):
 
     def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Candidates:
         """The actions on offer, for a local dynamics whose actions last `hold` simulator steps."""
-
-    def goal_region(self) -> GoalRegion | None:
-        """Where an episode succeeds, as observations; None: a typical move around the goal."""
 
     def tasks(
         self, name: str | None, *, episodes: int | None, budget: int | None, seed: int

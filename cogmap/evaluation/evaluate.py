@@ -161,7 +161,7 @@ def evaluate(
         "horizons": len(rule.horizons.taus),
         "candidates": len(deciding.candidates.actions),
         "radii": list(rule.radii),
-        "floor": rule.floor,
+        "view": rule.view,
         "memory": rule.memory,
         "score": score,
     }

@@ -14,7 +14,7 @@ from torch import Tensor
 from cogmap.dynamics.model import Dynamics
 from cogmap.errors import CogmapError
 from cogmap.planning.candidates import Candidates
-from cogmap.planning.objective import Rule, log_progress, objective, progress
+from cogmap.planning.objective import Rule, in_view, objective, progress
 
 
 class Scorer(Protocol):
@@ -25,8 +25,8 @@ class Scorer(Protocol):
     def embed_goals(self, goals: Tensor) -> Tensor:
         """(E, ...) -> one row a goal, to be given back to score"""
 
-    def score(self, observations: Tensor, goals: Tensor) -> Tensor:
-        """(E, K, ...), (E, ...) -> (E, K, T)"""
+    def score(self, observations: Tensor, goals: Tensor, at: Tensor | None = None) -> Tensor:
+        """(E, K, ...), (E, ...) -> (E, K, T), or (E, K, t) at some horizons (E, t)"""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Decision:
     action: np.ndarray  # (action size,) to be held for one unit
     value: float  # V_beta of the chosen candidate
     horizon: int  # the horizon that argued for it
-    progress: np.ndarray  # (T,) of the chosen candidate at its best radius
+    taus: np.ndarray  # (t,) the horizons that were asked
+    progress: np.ndarray  # (t,) of the chosen candidate at its best radius
     values: np.ndarray  # (A,) of every candidate
     outcome: np.ndarray  # (d,) the predicted look that won
     here: np.ndarray  # (d,) the look that it was decided on
@@ -48,18 +49,11 @@ class Options:
     """What each candidate offers at each radius, for several episodes."""
 
     outcomes: Tensor  # (E, A, R, ...) where the local model expects to be
-    score: Tensor  # (E, A, R, T) G of the goal from there
-    progress: Tensor  # (E, A, R, T)
-    value: Tensor  # (E, A, R) V_beta; -inf: tried from here before
+    score: Tensor  # (E, A, R, t) G of the goal from there
+    progress: Tensor  # (E, A, R, t)
+    value: Tensor  # (E, A, R) V_beta, less for places that were seen; -inf: tried from here before
+    taus: Tensor  # (E, t) the horizons that were asked
     here: Tensor  # (E, d) the looks they start from
-
-
-@dataclass(frozen=True)
-class GoalRegion:
-    """Which predicted looks count as the goal; rules with a horizon-zero term need to know."""
-
-    arrived: Callable[[Tensor, Tensor], Tensor]  # (E, K, d), (E, d) goals -> (E, K) bool
-    share: float  # p0 of such a region, averaged over goals
 
 
 @dataclass
@@ -114,14 +108,11 @@ class Planner:
         candidates: Candidates,
         *,
         look: Callable[[Tensor], Tensor] = lambda observations: observations,
-        region: GoalRegion | None = None,
     ) -> None:
-        if rule.zero_weight and region is None:
-            raise CogmapError("this rule needs to know which states are the goal (a GoalRegion).")
         self.scorer, self.dynamics, self.rule, self.candidates = scorer, dynamics, rule, candidates
-        self._look, self._region = look, region
+        self._look = look
         self._device = dynamics.reach.device
-        self._weights = torch.as_tensor(rule.horizons.weights, dtype=torch.float32).to(self._device)
+        self._weights = torch.as_tensor(rule.horizons.weights).to(self._device)
         self._actions = torch.as_tensor(candidates.actions, dtype=torch.float32).to(self._device)
         self._unit = float(dynamics.reach.norm()) * candidates.steps_per_unit  # a typical move
         self._goals: dict[bytes, Tensor] = {}
@@ -146,21 +137,23 @@ class Planner:
         chosen = by_action.argmax(-1)
         best = row, chosen, radius[row, chosen]
         gain = options.progress[best]
-        horizon = self.scorer.taus[self._argument(gain, options.score[best])]
-        parts = (chosen, horizon, gain, by_action, options.outcomes[best], options.here)
-        each = zip(*(part.cpu().numpy() for part in parts))  # one transfer each for all episodes
+        horizon = options.taus[row, self._argument(gain, options.score[best])]
+        parts = (chosen, horizon, options.taus, gain, by_action, options.outcomes[best])
+        # One transfer each for all episodes.
+        each = zip(*(part.cpu().numpy() for part in (*parts, options.here)))
         return [
             Decision(
                 candidate=int(candidate),
                 action=self.candidates.actions[candidate],
                 value=float(values[candidate]),
                 horizon=int(tau),
+                taus=taus,
                 progress=gains,
                 values=values,
                 outcome=outcome,
                 here=here,
             )
-            for candidate, tau, gains, values, outcome, here in each
+            for candidate, tau, taus, gains, values, outcome, here in each
         ]
 
     @torch.no_grad()
@@ -191,29 +184,29 @@ class Planner:
         )[:, [step - 1 for step in steps]]
         outcomes = passed.view(episodes, actions * radii, -1)
 
-        # Score them and the present state against the goal at every horizon (line 6).
+        # Score the present state against the goal at every horizon, and the outcomes at those that
+        # have it in view (line 6).
         embedded = torch.stack([self._goal(goal, row) for goal, row in zip(goals, target)])
-        score = self.scorer.score(torch.cat([outcomes, here[:, None]], dim=1), embedded)
-        there, now = score[:, :-1], score[:, -1:]
-        if self.rule.floor is None:
-            delta = progress(there, now)  # (E, A R, T)
-        else:
-            delta = log_progress(there, now, floor=self.rule.floor)
-        value = objective(delta, self._weights, self.rule.beta)  # (E, A R)
-        if self._region is not None and self.rule.zero_weight:
-            gained = self._region.arrived(outcomes, target).float()
-            gained -= self._region.arrived(here[:, None], target).float()
-            value = value + self.rule.arrival_value(self._region.share) * gained
-        value = value.view(episodes, actions, radii)
+        now = self.scorer.score(here[:, None], embedded)  # (E, 1, T)
+        at = torch.arange(now.shape[-1], device=self._device).expand(episodes, -1)
+        if self.rule.view is not None:
+            at = in_view(now[:, 0], self.rule.view)  # (E, t)
+        there = self.scorer.score(outcomes, embedded, at if self.rule.view else None)
+        now = now.gather(-1, at[:, None])
+        delta = progress(there.double(), now.double())  # (E, A R, t)
+        weights = self._weights[at] / self._weights[at].sum(-1, keepdim=True)
+        value = objective(delta, weights[:, None], self.rule.beta).view(episodes, actions, radii)
 
-        # Where the rule has a memory, a place that was seen before is worth less, and of what was
-        # tried from here the least tried comes first.
+        # A place that was seen before comes after all that were not, and of what was tried from
+        # here the least tried comes first: the models are wrong here, or the agent would be gone.
         if memories is not None and self.rule.memory:
             past = Remembered.of(memories, here)
             visits = past.near(outcomes, self._unit / 2).sum(-1).view_as(value)
-            value = value - self.rule.memory * visits
+            span = value.amax((1, 2), keepdim=True) - value.amin((1, 2), keepdim=True)
+            value = value - span * visits
             value = value.masked_fill(self._barred(past, here)[..., None], -math.inf)
-        return Options(outcomes.view(shape), there.view(shape), delta.view(shape), value, here)
+        outcomes, there, delta = (part.view(shape) for part in (outcomes, there, delta))
+        return Options(outcomes, there, delta, value, self.scorer.taus[at], here)
 
     def _barred(self, past: Remembered, here: Tensor) -> Tensor:
         """Candidates that were tried from here more often than others. (E, d) -> (E, A)"""
@@ -227,7 +220,7 @@ class Planner:
 
         The one of largest progress; for pooled exp(G), the one that contributes most (App. D.2).
         """
-        if self.rule.floor is None and math.isinf(self.rule.beta):
+        if math.isinf(self.rule.beta):
             return score.argmax(-1)
         return gain.argmax(-1)
 

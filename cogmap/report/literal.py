@@ -85,12 +85,13 @@ def goal_score(
     parts = []
     for some, bank in zip(chunks(taus), banks, strict=True):
         horizon = temporal.horizon(some)
-        beta0, beta1 = temporal.beta(horizon)
+        beta0, beta1 = temporal.beta(horizon, some)
         h = encode(temporal.source_trunk, temporal.source_head, observations, horizon)
         g = encode(temporal.target_trunk, temporal.target_head, goal[None], horizon)
-        score = beta0 * (h * g).sum(-1) + beta1
+        score = beta0 * ((h * g).sum(-1) - 1) + beta1
         if temporal.config.normalised:
-            raw = beta0[:, None] * torch.einsum("ntd,rtd->ntr", h, bank) + beta1[:, None]
+            align = torch.einsum("ntd,rtd->ntr", h, bank)
+            raw = beta0[:, None] * (align - 1) + beta1[:, None]
             score = score - torch.logsumexp(raw + temporal.bank_log_share, dim=-1)
         parts.append(score)
     return torch.cat(parts, dim=-1)

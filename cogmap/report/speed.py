@@ -25,7 +25,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from cogmap.data.sampling import HORIZON_LAWS, Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.report import literal
-from cogmap.temporal.batches import TABLE_LIMIT
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, train_temporal
@@ -168,8 +167,7 @@ def our_training(
             device=device,
             progress=clock,
         )
-    on_table = data.table is not None and len(data.table) <= TABLE_LIMIT
-    pairs = settings.lags * (settings.pairs if on_table else settings.batch)
+    pairs = settings.lags * settings.batch
     operations = float(counter.get_total_flops())
     rate = Training(clock.rate, clock.rate * pairs, operations, peak_memory(device))
     return rate, model

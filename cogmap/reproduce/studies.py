@@ -54,7 +54,7 @@ class Scale:
         """The same with sizes for a test: every part runs, no number means anything."""
         small = RunSettings(
             exploration=Exploration(walk_steps=2000, action_steps=1000),
-            temporal=TemporalTraining(steps=3, tau_max=64, pairs=1024, batch=64, width=32),
+            temporal=TemporalTraining(steps=3, tau_max=128, batch=32, width=32),
             dynamics=DynamicsTraining(steps=20),
         )
         return Scale(

@@ -22,7 +22,8 @@ from cogmap.envs.world import World, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import ceiling, evaluate, floor
 from cogmap.explore.settings import Exploration
-from cogmap.planning.objective import Horizons, Rule, rule
+from cogmap.planning.objective import Horizons
+from cogmap.planning.settings import Planning
 from cogmap.progress import no_bars
 from cogmap.report.probes import PAPER_TAUS, probe_model
 from cogmap.reproduce.grid import Row
@@ -73,26 +74,17 @@ def model(
 
 def plan(
     folder: Path,
-    planner: str,
+    planning: Planning,
     device: Device,
     *,
     world: Description | None = None,
-    tau_max: int | None = None,
-    gamma: float | None = None,
-    horizon_zero: bool = True,
-    **tasks: Any,
+    **settings: Any,
 ) -> list[Row]:
-    """One planner on one set of tasks, in the run's own world or as it is described here."""
+    """One way to plan on one set of tasks, in the run's own world or as it is described here."""
     agent = Agent.load(folder, device=device)
-    chosen: str | Rule = planner
-    if gamma is not None:
-        settings = replace(agent.planning, planner=planner, gamma=gamma)
-        chosen = rule(settings, tau_max=agent.temporal.config.tau_max)
-        chosen = chosen if horizon_zero else replace(chosen, zero_weight=0.0)
     here = None if world is None else _world(world)
-    result = evaluate(agent, planner=chosen, tau_max=tau_max, world=here, **tasks)
-    told = {} if gamma is None else {"gamma": gamma, "horizon_zero": horizon_zero}
-    return [{**result.summary(), **told, **trained(folder)}]
+    result = evaluate(agent, planner=planning, world=here, **settings)
+    return [{**result.summary(), **trained(folder)}]
 
 
 def reference(

@@ -1,24 +1,24 @@
-"""Batches of pairs as scores and counts (Alg. 1, lines 4-6), in two ways to the same loss.
+"""Recorded pairs as scores (Alg. 1, lines 4-6), and long horizons composed of short ones.
 
-Where observations repeat, pairs are counted on the table of distinct ones, and each of those is
-encoded once an update. Elsewhere the rows of a batch are encoded as they come.
-
-Long horizons are composed of two parts, after Chapman and Kolmogorov:
+A walk holds many independent pairs a few dozen steps apart, and few a thousand apart. So pairs are
+recorded at short lags only, and a longer horizon is taught by two shorter ones, after Chapman and
+Kolmogorov:
 
     p(y | x, s + t) = sum_z p(z | x, s) p(y | z, t)
 
-The first part is recorded pairs (x, z); the second is the model's own p(y | z, t). A walk holds
-few independent pairs a thousand steps apart but many that are a few dozen apart, so the recorded
-part is short. It takes observations to be states, so that what follows z does not depend on x; and
-with one encoder for both sides it takes the walk to be reversible, so that its pairs can be read
-both ways (docs/differences.md).
+Both parts are the model's own, and x, y and z are rows of one batch. It takes observations to be
+states, so that what follows z does not depend on x (docs/differences.md).
 
-Shape letters: T horizons, B sources, C targets, S distinct observations, N pairs.
+A batch is N pairs: first all x, then what was seen s steps later. Rows of other pairs stand for p0.
+With one encoder for both sides, which takes the walk to be as likely backwards, pairs are read both
+ways.
+
+Shape letters: T horizons, N pairs, B = 2 N rows of a batch.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -27,127 +27,96 @@ from torch import Tensor
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
-from cogmap.temporal.losses import Batch
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.settings import TemporalTraining
 
-TABLE_LIMIT = 4096  # distinct observations up to which a whole table is scored in each update
-SOURCES = 512  # of them that are the sources of an update
 DEVICE_SHARE = 0.5  # of a GPU's free memory that a dataset may take; training needs the rest
 COPIED_ROWS = 1 << 14  # that go to a device at once
 
 
-class Batches(Protocol):
-    def draw(
-        self, model: TemporalModel, taus: Tensor, generator: torch.Generator, *, share: slice
-    ) -> Batch:
-        """Scores and positive pairs at each horizon of `share`. (T,) -> (T', B, C)
+@dataclass(frozen=True)
+class Batch:
+    """Raw scores of every row against every row, and which of them followed which."""
 
-        A horizon may give several entries of the batch, which stand together.
-        What is drawn for a horizon does not depend on the share, so that processes that divide
-        an update's horizons between them see what one process would.
-        """
-
-    def describe(self) -> dict[str, str | int | None]:
-        """Which way pairs go to the loss, for the first line of metrics.jsonl."""
+    scores: Tensor  # (T, B, B) at the lag that pairs were recorded at
+    positive: Tensor  # (B, B) 1 for pairs, else 0
+    other: Tensor  # (B, B) 1 for targets of another pair, which stand for p0, else 0
+    # Where horizons are composed:
+    far: Tensor | None = None  # (T, B, B) scores at the horizon
+    expected: Tensor | None = None  # (T, B, B) p(y | x, horizon) of two shorter ones
+    longer: Tensor | None = None  # (T,) 1 for horizons longer than the lag, else 0
 
 
-def recorded_part(taus: Tensor, u: Tensor, settings: TemporalTraining) -> Tensor:
-    """The lag to record pairs at. (T,), (T,) uniform in [0, 1) -> (T,)
-
-    All of a short horizon; of a composed one a lag from `recorded_lags`, log-uniform, at most half.
-    """
-    least, most = settings.recorded_lags
-    top = (taus // 2).clamp(least, most)
-    lag = (least * (top / least) ** u).long()
-    return torch.where(taus >= max(settings.compose_from, 2 * least), lag, taus)
-
-
-@torch.no_grad()
-def onward(
-    model: TemporalModel,
-    middle: Tensor,
-    targets: Tensor,
-    rest: Tensor,
-    log_share: Tensor,
-) -> Tensor:
-    """p(y | z, t) of the model over the targets, t the rest of each horizon. -> (T, B, C)
-
-    If the recorded lag equals tau, t counts as 1, and the caller discards the result.
-    """
-    scores = model.raw_pair_score(middle, targets, rest.clamp(min=1))
-    return torch.softmax(scores + log_share, dim=-1)
-
-
-def few_digits(device: torch.device) -> torch.dtype:
-    """For products that compose: a GPU multiplies short numbers many times faster."""
-    return torch.bfloat16 if device.type == "cuda" else torch.float32
-
-
-class TableBatches:
-    """Pairs counted on a table of distinct observations."""
+class Batches:
+    """Draws rows of a dataset."""
 
     def __init__(self, data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> None:
         device = episodes.starts.device
-        self._episodes, self._settings, self._spread = episodes, settings, data.spread
-        # Observations that were never made are left out: nothing is known of them.
-        seen, index, counts = np.unique(
-            np.asarray(data.index), return_inverse=True, return_counts=True
-        )
-        rows = torch.as_tensor(np.array(data.distinct()[0][seen]), device=device)
-        self._table = rows if rows.dtype == torch.uint8 else rows.float()  # pictures stay small
-        self._index = torch.as_tensor(index, dtype=torch.long, device=device)
-        share = torch.as_tensor(counts / len(index), dtype=torch.float32, device=device)
-        self._log_share = share.log()
-        self._prepared: tuple[Tensor, ...] | None = None
-        self._sources = min(SOURCES, len(self._table))
-        self._short = few_digits(device)
-
-    def describe(self) -> dict[str, str | int | None]:
-        return {"path": "table", "distinct": len(self._table)}
+        self._episodes, self._settings = episodes, settings
+        self._rows = Rows(data, device, held=device.type != "cpu")
+        itself = torch.eye(2 * settings.batch, device=device)
+        partner = itself.roll(settings.batch, dims=0)
+        self._other = 1 - itself - partner
+        self._positive = partner
+        if not settings.tied:  # only what came later follows
+            self._positive = partner * (torch.arange(len(partner)) < settings.batch)[:, None].to(
+                device
+            )
+        self._short = torch.bfloat16 if device.type == "cuda" else torch.float32
 
     def draw(
         self, model: TemporalModel, taus: Tensor, generator: torch.Generator, *, share: slice
     ) -> Batch:
-        table, device, settings = self._table, self._table.device, self._settings
+        """A batch at each horizon of `share`. (T,) -> (T', B, B)
 
-        def uniform(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-            return torch.rand(*shape, generator=generator, device=device, dtype=dtype)
-
-        part, sources = uniform(len(taus)), uniform(len(table)).argsort()[: self._sources]
-        around = uniform(*table.shape) * 2 - 1 if self._spread else None
-        draws = uniform(len(taus), settings.pairs, dtype=torch.float64)[share]
-        lags = (recorded_part(taus, part, settings) if settings.composes else taus)[share]
+        What is drawn for a horizon does not depend on the share, so that processes that divide an
+        update's horizons between them see what one process would.
+        """
+        shape = len(taus), 1 + self._settings.batch
+        u = torch.rand(shape, generator=generator, device=taus.device, dtype=torch.float64)[share]
         taus = taus[share]
-        counts = torch.stack([self._count(*each, sources) for each in zip(lags, draws)])
-        composed = lags < taus  # (T',)
-        if self._prepared is None:
-            self._prepared = model.prepare(table)
-        looks = model.see(self._prepared)
-        if settings.composes:
-            middle = looks.detach()
-            kernel = onward(model, middle, middle, taus - lags, self._log_share)
-            product = counts.to(self._short) @ kernel.to(self._short)
-            counts = torch.where(composed[:, None, None], product.float(), counts)
-        # A row of the table stands for all states within the spread around it.
-        seen = looks if around is None else looks + self._spread * around
-        scores = model.raw_pair_score(seen, seen, taus, rows=sources)
-        return Batch(scores, counts, self._log_share, composed)
+        longest = self._settings.recorded
+        if longest is None:
+            looks = [self._look(model, *each) for each in zip(taus, u[:, 1:])]
+            plain = [model.raw_pair_score(x, x, tau[None]) for x, tau in zip(looks, taus)]
+            return Batch(torch.cat(plain), self._positive, self._other)
+        lags = recorded_lags(taus, u[:, 0], longest)
+        looks = [self._look(model, *each) for each in zip(lags, u[:, 1:])]
+        parts = [self._compose(model, *each) for each in zip(looks, taus, lags)]
+        scores, far, expected = (torch.stack(part) for part in zip(*parts))
+        longer = (lags < taus).float()
+        return Batch(scores, self._positive, self._other, far, expected, longer)
 
-    def _count(self, lag: Tensor, draws: Tensor, sources: Tensor) -> Tensor:
-        """How often each target follows each of some sources. (), (N,), (B,) -> (B, S)"""
-        states = len(self._table)
-        begin, end = self._episodes.pairs(lag, draws)
-        source, target = self._index[begin], self._index[end]
-        if self._settings.both_ways:
-            source, target = torch.cat([source, target]), torch.cat([target, source])
-        # Pairs of all other sources are counted in one row more, which is dropped.
-        row = torch.full((states,), len(sources), device=draws.device)
-        row[sources] = torch.arange(len(sources), device=draws.device)
-        counts = torch.zeros((len(sources) + 1) * states, device=draws.device)
-        ones = torch.ones(len(source), device=draws.device)
-        counts.scatter_add_(0, row[source] * states + target, ones)
-        return counts.view(-1, states)[:-1]
+    def _look(self, model: TemporalModel, lag: Tensor, u: Tensor) -> Tensor:
+        """Rows `lag` steps apart, first all x, then what followed. (), (N,) -> (B, d)"""
+        rows = torch.cat(self._episodes.pairs(lag, u))
+        return model.see(model.prepare(self._rows(rows)))
+
+    def _compose(
+        self, model: TemporalModel, looks: Tensor, tau: Tensor, lag: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Scores at the lag and at the horizon, and what composing expects there. (B, B) each"""
+        scores, far = model.raw_pair_score(looks, looks, torch.stack([lag, tau]))
+        with torch.no_grad():
+            fixed = looks.detach()
+            rest = model.raw_pair_score(fixed, fixed, (tau - lag).clamp(min=1)[None])[0]
+            first, second = (self._kernel(part).to(self._short) for part in (scores, rest))
+        return scores, far, (first @ second).float()
+
+    def _kernel(self, scores: Tensor) -> Tensor:
+        """p(y | x) over the rows of other pairs. (B, B) -> (B, B)"""
+        return torch.softmax(scores + self._other.log(), dim=-1)
+
+
+def recorded_lags(taus: Tensor, u: Tensor, longest: int) -> Tensor:
+    """The lag to record pairs at. (T,), (T,) uniform in [0, 1) -> (T,)
+
+    A horizon up to `longest` is its own lag. Beyond, a lag from the three octaves up to `longest`,
+    log-uniform, and less than the horizon.
+    """
+    least = max(1, longest // 8)
+    lags = (least * (longest / least) ** u).long()
+    return torch.where(taus > longest, lags, taus)
 
 
 class Rows:
@@ -191,100 +160,3 @@ def check_fits(size: int, free: int) -> None:
             f"{free / 2**30:.1f} GiB that the GPU has free; train with --device cpu, or on fewer "
             "rows."
         )
-
-
-class RowBatches:
-    """Pairs as rows of a dataset; the other rows of the batch are the negatives.
-
-    A batch has N pairs (x, z). Where horizons are composed, the x are its sources and all 2 N rows
-    its targets. Rows stand for p0, so a source is not compared with itself; nor, where its horizon
-    is composed, with the middle that was recorded for it.
-    """
-
-    def __init__(self, data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> None:
-        device, pairs = episodes.starts.device, settings.batch
-        self._episodes, self._settings = episodes, settings
-        self._rows = Rows(data, device, held=device.type != "cpu")
-        self._sources = torch.arange(pairs, device=device)
-        self._forward = self._sources % 2 == 0  # read both ways: every other pair is turned round
-        self._short = few_digits(device)
-        if settings.composes:
-            itself = torch.eye(2 * pairs, device=device)
-            partner = itself.roll(pairs, dims=0)
-            self._pairs = partner[:pairs]  # (B, C)
-            self._plain = _log_share(itself[:pairs])  # (B, C)
-            self._apart = _log_share(itself + partner)  # (C, C)
-        else:
-            self._pairs = torch.eye(pairs, device=device)
-
-    def describe(self) -> dict[str, str | int | None]:
-        return {"path": "rows", "distinct": None}
-
-    def draw(
-        self, model: TemporalModel, taus: Tensor, generator: torch.Generator, *, share: slice
-    ) -> Batch:
-        device, settings = self._pairs.device, self._settings
-        part = torch.rand(len(taus), generator=generator, device=device)
-        draws = torch.rand(
-            len(taus), settings.batch, generator=generator, device=device, dtype=torch.float64
-        )[share]
-        lags = (recorded_part(taus, part, settings) if settings.composes else taus)[share]
-        taus = taus[share]
-        pairs = [self._look(model, *each) for each in zip(lags, draws)]
-        if settings.composes:
-            parts = [self._compose(model, *each) for each in zip(pairs, taus, lags)]
-            return Batch(*(torch.cat(part) for part in zip(*parts)))
-        plain = []
-        for looks, tau in zip(pairs, taus):
-            first, second = looks.chunk(2)
-            plain.append(model.raw_pair_score(first, second, tau[None]))
-        return Batch(torch.cat(plain), self._pairs.expand(len(taus), -1, -1))
-
-    def _look(self, model: TemporalModel, lag: Tensor, draws: Tensor) -> Tensor:
-        """Looks of recorded pairs, first all x, then all z. (), (N,) -> (2 N, d)"""
-        first, second = self._episodes.pairs(lag, draws)
-        if self._settings.both_ways:
-            first, second = (
-                torch.where(self._forward, first, second),
-                torch.where(self._forward, second, first),
-            )
-        return model.see(model.prepare(self._rows(torch.cat([first, second]))))
-
-    def _compose(
-        self, model: TemporalModel, looks: Tensor, tau: Tensor, lag: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-        """Pairs at the horizon, and again at the lag they were recorded at. -> (2, ...) each
-
-        Short horizons are drawn seldom, and a batch of rows has few pairs: without the second
-        contrast the short ones, which all others are composed of, would be learned late.
-        """
-        pairs, composed, fixed = len(self._pairs), lag < tau, looks.detach()
-        apart = self._apart[:pairs]
-        scores = model.raw_pair_score(looks, looks, torch.stack([tau, lag]), rows=self._sources)
-        second = onward(model, fixed, fixed, (tau - lag)[None], self._apart)[0]
-        counts = torch.where(composed, second[pairs:], self._pairs)
-        # One recorded middle is enough for the contrast, which is linear in the counts, and too
-        # few for their logarithm: the agreement takes the model's own first part over the batch.
-        first = torch.softmax(scores[1].detach() + apart, dim=-1)
-        expected = (first.to(self._short) @ second.to(self._short)).float()
-        expected = expected.masked_fill(apart.isinf(), 0.0)
-        return (
-            scores,
-            torch.stack([counts, self._pairs]),
-            torch.stack([torch.where(composed, apart, self._plain), self._plain]),
-            torch.stack([composed, torch.zeros_like(composed)]),
-            torch.stack([expected, self._pairs]),
-        )
-
-
-def _log_share(left_out: Tensor) -> Tensor:
-    """Equal shares of the targets that are not left out. (B, C) of 0 and 1 -> (B, C)"""
-    kept = 1 - left_out
-    return (kept / kept.sum(-1, keepdim=True)).log()
-
-
-def batches_for(data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> Batches:
-    """On the table where there is a small one, else on rows."""
-    if data.table is not None and np.count_nonzero(data.distinct()[1]) <= TABLE_LIMIT:
-        return TableBatches(data, episodes, settings)
-    return RowBatches(data, episodes, settings)

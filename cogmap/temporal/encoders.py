@@ -100,9 +100,10 @@ class HorizonHead(nn.Module):
         nn.init.zeros_(self.film.bias)
 
     def forward(self, feature: Tensor, horizon: Tensor) -> Tensor:
-        """(N, W), (T, E) -> (N, T, D), unit length"""
-        scale1, shift1, scale2, shift2 = self.film(horizon).chunk(4, dim=-1)  # (T, W) each
-        hidden = self.enter(feature)[:, None, :]  # (N, 1, W)
-        hidden = F.silu(hidden * (1 + scale1) + shift1)  # (N, T, W)
+        """(..., N, W), (..., T, E) -> (..., N, T, D), unit length"""
+        film = self.film(horizon)[..., None, :, :]  # (..., 1, T, 4 W)
+        scale1, shift1, scale2, shift2 = film.chunk(4, dim=-1)
+        hidden = self.enter(feature)[..., None, :]  # (..., N, 1, W)
+        hidden = F.silu(hidden * (1 + scale1) + shift1)  # (..., N, T, W)
         hidden = F.silu(self.middle(hidden) * (1 + scale2) + shift2)
         return F.normalize(self.leave(hidden), dim=-1)

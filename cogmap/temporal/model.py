@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -20,8 +19,7 @@ from cogmap.temporal.eyes import Convolution, Keypoints
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.settings import Encoder
 
-FIRST_BETA0 = 10.0  # alignment starts sharp enough for ratios of e^10, as SigLIP's scale does
-FIRST_BETA1 = -3.0
+FIRST_BETA1 = 7.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,8 @@ class TemporalConfig:
     """Their typical periods across half the data's width."""
     tied: bool = True
     """One encoder for sources and targets."""
+    coupling: float = 30.0
+    """beta0 begins as max(1, coupling / tau)."""
     normalised: bool = True
     """Subtract each source's log-partition over the bank (Eq. 12); the softmax loss needs it."""
     bank_size: int = 0
@@ -122,7 +122,7 @@ class TemporalModel(nn.Module):
         self.betas = nn.Linear(HORIZON_WIDTH, 2)
         nn.init.zeros_(self.betas.weight)
         with torch.no_grad():
-            self.betas.bias.copy_(torch.tensor([math.log(FIRST_BETA0), FIRST_BETA1]))
+            self.betas.bias.copy_(torch.tensor([0.0, FIRST_BETA1]))
         self.register_buffer("bank", torch.zeros(config.bank_size, config.look_size))
         self.register_buffer("bank_log_share", torch.zeros(config.bank_size))
 
@@ -144,10 +144,10 @@ class TemporalModel(nn.Module):
         """The rest of `look`. -> (N, d)"""
         return prepared[0] if self.eye is None else self.eye.see(prepared)
 
-    def beta(self, horizon: Tensor) -> tuple[Tensor, Tensor]:
-        """beta0 > 0 and beta1 of embedded horizons. (T, E) -> (T,), (T,)"""
+    def beta(self, horizon: Tensor, taus: Tensor) -> tuple[Tensor, Tensor]:
+        """beta0 > 0 and beta1 of embedded horizons. (T, E), (T,) -> (T,), (T,)"""
         log_beta0, beta1 = self.betas(horizon).unbind(-1)
-        return log_beta0.exp(), beta1
+        return log_beta0.exp() * (self.config.coupling / taus).clamp(min=1.0), beta1
 
     def raw_pair_score(
         self, sources: Tensor, targets: Tensor, taus: Tensor, *, rows: Tensor | None = None
@@ -158,7 +158,7 @@ class TemporalModel(nn.Module):
         encode it once.
         """
         horizon = self.horizon(taus)
-        beta0, beta1 = self.beta(horizon)
+        beta0, beta1 = self.beta(horizon, taus)
         h = self.source_head(self.source_trunk(sources), horizon)  # (B, T, D)
         if targets is sources and self.config.tied:
             g = h
@@ -167,7 +167,7 @@ class TemporalModel(nn.Module):
         if rows is not None:
             h = h[rows]
         scaled = h.transpose(0, 1) * beta0[:, None, None]  # (T, B, D): cheaper than scaling scores
-        return torch.baddbmm(beta1[:, None, None], scaled, g.permute(1, 2, 0))
+        return torch.baddbmm((beta1 - beta0)[:, None, None], scaled, g.permute(1, 2, 0))
 
     def pair_score(self, sources: Tensor, targets: Tensor, tau: int) -> Tensor:
         """G between every source and every target at one horizon (Eq. 3). -> (B, C)"""

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 # Numbers in the largest intermediate tensor: 4 MB stay in a processor's cache; a GPU wants few
 # launches instead.
 CHUNK, GPU_CHUNK = 1 << 20, 1 << 26
-BANKS_KEPT = 64  # chunks of horizons whose bank embeddings are kept
+KEPT = 1 << 25  # numbers of the bank's embeddings that are kept
 
 
 class LearnedScorer:
     """G_theta towards goals, at the horizons it was made for.
 
-    Shape letters: E episodes, K observations of each, T horizons, D embedding, R bank.
+    Shape letters: E episodes, K observations of each, T horizons, D embedding, R bank; G groups of
+    N observations that share t horizons.
     """
 
     def __init__(self, model: TemporalModel, taus: Tensor) -> None:
@@ -33,49 +34,47 @@ class LearnedScorer:
         self._chunk = CHUNK if self.taus.device.type == "cpu" else GPU_CHUNK
         with torch.no_grad():
             self._horizon = model.horizon(self.taus)  # (T, E)
-            self._beta0, self._beta1 = model.beta(self._horizon)
+            self._beta0, self._beta1 = model.beta(self._horizon, self.taus)
             self._bank_feature = model.target_trunk(model.bank)
-        self._bank: dict[int, Tensor] = {}  # chunk start -> (t, D, R), kept while it is small
-
-    def embed_goals(self, goals: Tensor) -> Tensor:
-        """g(y_g, tau) of each goal. (E, ...) -> (E, T, D)"""
-        with torch.no_grad():
-            return self.model.target_head(self.model.target_trunk(goals), self._horizon)
+        self._bank: Tensor | None = None
 
     @torch.no_grad()
-    def score(self, observations: Tensor, goals: Tensor) -> Tensor:
-        """G(x, y_g, tau). (E, K, ...), (E, T, D) -> (E, K, T)"""
+    def embed_goals(self, goals: Tensor) -> Tensor:
+        """g(y_g, tau) of each goal. (E, ...) -> (E, T, D)"""
+        return self.model.target_head(self.model.target_trunk(goals), self._horizon)
+
+    @torch.no_grad()
+    def score(self, observations: Tensor, goals: Tensor, at: Tensor | None = None) -> Tensor:
+        """G(x, y_g, tau). (E, K, ...), (E, T, D) -> (E, K, T), or (E, K, t) at horizons (E, t)"""
         episodes, points = observations.shape[:2]
         feature = self.model.source_trunk(observations.flatten(0, 1))  # (E K, W)
-        step = max(1, self._chunk // (len(feature) * self.model.config.width))
+        if at is None:
+            at = torch.arange(len(self.taus), device=self.taus.device)[None]
+        feature = feature.view(len(at), -1, feature.shape[-1])  # (G, N, W)
         parts = []
-        for begin in range(0, len(self.taus), step):
-            some = slice(begin, begin + step)
-            h = self.model.source_head(feature, self._horizon[some])  # (E K, t, D)
-            ours = h.view(episodes, points, -1, h.shape[-1])
-            align = torch.einsum("ektd,etd->ekt", ours, goals[:, some])
-            score = self._beta0[some] * align + self._beta1[some]
+        for some in at.split(max(1, self._chunk // feature.numel()), dim=1):  # (G, t)
+            h = self.model.source_head(feature, self._horizon[some])  # (G, N, t, D)
+            asked = some.expand(episodes, -1)
+            towards = goals.gather(1, asked[..., None].expand(-1, -1, goals.shape[-1]))
+            align = torch.einsum("ektd,etd->ekt", h.view(episodes, points, *h.shape[2:]), towards)
+            score = self._beta0[asked][:, None] * (align - 1) + self._beta1[asked][:, None]
             if self.model.config.normalised:
                 score = score - self._log_partition(h, some).view_as(score)
             parts.append(score)
         return torch.cat(parts, dim=-1)
 
-    def _log_partition(self, h: Tensor, some: slice) -> Tensor:
-        """log E_p0 exp(beta0 <h, g> + beta1) of each source over the bank. (N, t, D) -> (N, t)
-
-        Alignments of unit vectors are at most one, so beta0 is the largest score there can be: it
-        stands in for the maximum that a general logsumexp would have to look for.
-        """
-        bank = self._bank.get(some.start)
-        if bank is None or bank.shape[0] != h.shape[1]:
-            g = self.model.target_head(self._bank_feature, self._horizon[some])  # (R, t, D)
-            bank = g.permute(1, 2, 0).contiguous() * self._beta0[some, None, None]
-            if len(self._bank) < BANKS_KEPT:
-                self._bank[some.start] = bank
+    def _log_partition(self, h: Tensor, some: Tensor) -> Tensor:
+        """log E_p0 exp(G) of each source over the bank. (G, N, t, D), (G, t) -> (G, N, t)"""
+        ours = h.transpose(1, 2).flatten(0, 1)  # (G t, N, D)
+        beta0, beta1 = self._beta0[some], self._beta1[some]
+        bank = self._embedded_bank()[some].flatten(0, 1)  # (G t, D, R)
         share = self.model.bank_log_share.exp()
-        largest = self._beta0[some, None, None]
-        parts = []
-        for block in h.transpose(0, 1).split(max(1, self._chunk // bank[:, 0].numel()), dim=1):
-            mass = torch.bmm(block, bank).sub_(largest).exp_()  # (t, n, R)
-            parts.append(mass @ share)
-        return torch.cat(parts, dim=1).log().T + self._beta0[some] + self._beta1[some]
+        mass = torch.bmm(ours, bank).sub_(beta0.flatten()[:, None, None]).exp_() @ share
+        return mass.log().view(*some.shape, -1).transpose(1, 2) + beta1[:, None]
+
+    def _embedded_bank(self) -> Tensor:
+        """beta0 g(y, tau) of the bank at every horizon. (T, D, R)"""
+        if self._bank is None:
+            g = self.model.target_head(self._bank_feature, self._horizon)  # (R, T, D)
+            self._bank = g.permute(1, 2, 0).contiguous() * self._beta0[:, None, None]
+        return self._bank

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import math
 import sys
 from pathlib import Path
@@ -31,7 +30,7 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError, check_seed
 from cogmap.progress import Progress
 from cogmap.temporal import losses
-from cogmap.temporal.batches import TABLE_LIMIT, batches_for
+from cogmap.temporal.batches import Batches
 from cogmap.temporal.eyes import Convolution, Keypoints
 from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.temporal.settings import Encoder, TemporalTraining
@@ -48,7 +47,7 @@ def reference(data: Trajectories, *, seed: int) -> tuple[np.ndarray, np.ndarray]
     """Observations that stand for p0, and the log of their shares. (R, ...), (R,)"""
     observations, share = data.distinct()
     seen = np.flatnonzero(share)
-    if len(seen) > (TABLE_LIMIT if data.table is not None else BANK_LIMIT):
+    if len(seen) > BANK_LIMIT:
         rng = np.random.default_rng(seed)
         rows = np.sort(rng.choice(len(observations), BANK_LIMIT, replace=False, p=share))
         return observations[rows], np.full(BANK_LIMIT, -np.log(BANK_LIMIT))
@@ -93,6 +92,7 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         embedding=settings.embedding,
         cycles=settings.cycles,
         tied=settings.tied,
+        coupling=settings.coupling,
         normalised=settings.loss == "softmax",
         bank_size=len(bank),
         encoder=choose_encoder(data, bank, settings.encoder),
@@ -145,23 +145,18 @@ def train_temporal(
     model = build_model(data, settings, seed=seed).to(chip)  # 1
     generator = torch.Generator(chip).manual_seed(seed)
     law = HORIZON_LAWS[settings.horizons]
-    contrast: losses.Loss = functools.partial(
-        losses.softmax, agreement=settings.agreement, floor=settings.agreement_floor
-    )
+    contrast: losses.Loss = losses.softmax
     if settings.loss == "nce":
         contrast = functools.partial(losses.nce, negatives=settings.negatives)
 
-    batches = batches_for(data, episodes, settings)
+    batches = Batches(data, episodes, settings)
     share = devices.rank().share(settings.lags, "lags")
-    if devices.rank().number == 0 and not (folder / "training_state.pt").exists():
-        began = json.dumps({"step": 0} | batches.describe()) + "\n"
-        runs.replace_file(folder / "metrics.jsonl", lambda path: path.write_text(began))
 
     def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.lags, generator=generator, device=chip)
         parts = torch.arange(settings.lags, device=chip)  # one horizon in each equal part
         taus = law((parts + u) / settings.lags, settings.tau_max)  # 3
-        return contrast(batches.draw(model, taus, generator, share=share), done)  # 4, 5, 6, 7
+        return contrast(batches.draw(model, taus, generator, share=share))  # 4, 5, 6, 7
 
     bank = reference(data, seed=seed)[0] if model.eye is not None else None
 

@@ -15,13 +15,12 @@ import numpy as np
 import torch
 
 from cogmap.errors import CogmapError
-from cogmap.planning.settings import Planning
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.theory.geodesic import moves_to
 from cogmap.theory.walk import SMALLEST_RATIO, ReversibleWalk
 
-LOG_FLOOR = Planning().floor  # scores below it do not count in log scale
+LOG_FLOOR = -3.0  # scores below it do not count in log scale
 FAR_MOVES = 20  # five cells or more: the goal lies beyond the next turns
 
 # G of every point towards one goal at all horizons. (S, 2), (2,) -> (S, T)

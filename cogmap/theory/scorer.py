@@ -56,8 +56,8 @@ class ExactScorer:
         ]
         return torch.as_tensor(np.stack(ratios))
 
-    def score(self, observations: Tensor, goals: Tensor) -> Tensor:
-        """(E, K, 2), (E, S, T) -> (E, K, T)"""
+    def score(self, observations: Tensor, goals: Tensor, at: Tensor | None = None) -> Tensor:
+        """(E, K, 2), (E, S, T) -> (E, K, T), or (E, K, t) at some horizons (E, t)"""
         episodes, count = observations.shape[:2]
         xy = observations.cpu().numpy().astype(np.float64).reshape(-1, 2)
         states, weights = self.corners(xy)
@@ -65,4 +65,5 @@ class ExactScorer:
         weight = torch.as_tensor(weights.reshape(episodes, count, 4, 1))
         row = torch.arange(episodes)[:, None, None]
         ratio = (goals[row, state] * weight).sum(2)  # (E, K, T)
-        return ratio.clamp(min=SMALLEST_RATIO).log().float().to(observations.device)
+        score = ratio.clamp(min=SMALLEST_RATIO).log().float().to(observations.device)
+        return score if at is None else score.gather(-1, at[:, None].expand(-1, count, -1))
