@@ -17,10 +17,12 @@ from cogmap import pipeline
 from cogmap.agent import Agent
 from cogmap.choices import Device
 from cogmap.config import RunConfig
+from cogmap.data.trajectories import Trajectories
 from cogmap.envs.kinds import restored
 from cogmap.envs.world import World, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import ceiling, evaluate, floor
+from cogmap.evaluation.explored import with_both_ends
 from cogmap.explore.settings import Exploration
 from cogmap.planning.objective import Horizons, Rule, rule
 from cogmap.progress import no_bars
@@ -80,9 +82,13 @@ def plan(
     tau_max: int | None = None,
     gamma: float | None = None,
     horizon_zero: bool = True,
+    ends: bool = False,
     **tasks: Any,
 ) -> list[Row]:
-    """One planner on one set of tasks, in the run's own world or as it is described here."""
+    """One planner on one set of tasks, in the run's own world or as it is described here.
+
+    With `ends` the row also tells of the episodes whose start and goal the run's walk came near.
+    """
     agent = Agent.load(folder, device=device)
     chosen: str | Rule = planner
     if gamma is not None:
@@ -92,7 +98,16 @@ def plan(
     here = None if world is None else _world(world)
     result = evaluate(agent, planner=chosen, tau_max=tau_max, world=here, **tasks)
     told = {} if gamma is None else {"gamma": gamma, "horizon_zero": horizon_zero}
+    if ends:
+        unit = map_of(agent.world, "telling which ends were explored").unit
+        told |= with_both_ends(result, walked(folder), within=unit)
     return [{**result.summary(), **told, **trained(folder)}]
+
+
+def walked(folder: Path) -> np.ndarray:
+    """The places that a run's walk saw. (S, 2)"""
+    places, shares = Trajectories.load(folder / "data" / "walk").distinct()
+    return places[shares > 0]
 
 
 def reference(
