@@ -5,3 +5,4 @@ from __future__ import annotations
 from typing import Literal
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
+Unexplored = Literal["far", "scattered"]  # what a coverage below 1 leaves out

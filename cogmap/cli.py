@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import tyro
 
-from cogmap.choices import Device
+from cogmap.choices import Device, Unexplored
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
@@ -53,6 +53,9 @@ class Explore:
     """Episodes to divide them into."""
     coverage: float = 1.0
     """Share c of the maze that the walk may enter, in (0, 1]."""
+    unexplored: Unexplored = "far"
+    """What a coverage below 1 leaves out: all far from one random place, or cells here and there.
+    Cells leave the rest in one piece: where there are no loops, only dead ends can go."""
     hold: int = 5
     """Simulator steps that each random action lasts."""
     seed: int = 0

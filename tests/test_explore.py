@@ -5,12 +5,18 @@ from scipy.stats import chisquare
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import MOVES, Maze
 from cogmap.envs.physics import KinematicPhysics
-from cogmap.envs.wandering import collect_actions, collect_walk
+from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.wandering import collect_actions, collect_walk, explorable
 from cogmap.errors import CogmapError
-from cogmap.explore.walks import coverage_mask, graph_walk, masked, split_steps
+from cogmap.explore.settings import Exploration
+from cogmap.explore.walks import coverage_mask, graph_walk, masked, scattered_mask, split_steps
+from cogmap.progress import no_bars
 from cogmap.theory.geodesic import moves_to
 
 MEDIUM = Maze.load("medium")
+LARGE = Maze.load("large")
+TREE = Maze.from_text("#####\n#...#\n##.##\n##.##\n#...#\n#####", name="tree")
+LOOP = Maze.from_text("#####\n#...#\n#.#.#\n#...#\n#####", name="loop")
 TWO_PARTS = Maze.from_text("#####\n#.#.#\n#####", name="two parts")
 
 
@@ -145,6 +151,109 @@ def test_episodes_of_random_actions_start_inside_the_mask():
 def test_a_coverage_outside_zero_to_one_is_refused(coverage):
     with pytest.raises(CogmapError, match=f"coverage={coverage} lies outside"):
         collect_walk(MEDIUM, steps=10, seed=0, coverage=coverage)
+
+
+def cells_of(maze: Maze, mask: np.ndarray) -> set[tuple[int, int]]:
+    """The cells of the lattice points in a mask."""
+    rows, columns = maze.cells_of(maze.lattice.points[mask])
+    return set(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def is_connected(maze: Maze, mask: np.ndarray) -> bool:
+    distance = moves_to(masked(maze.lattice.successors, mask), int(np.flatnonzero(mask)[0]))
+    return np.array_equal(distance >= 0, mask)
+
+
+def scattered(maze: Maze, coverage: float, seed: int = 0) -> np.ndarray:
+    return explorable(maze, coverage, "scattered", np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("coverage", [0.25, 0.5, 0.75])
+def test_scattered_cells_leave_one_piece_of_the_size_asked_for_to_within_half_a_cell(
+    coverage, seed
+):
+    mask = scattered(LARGE, coverage, seed)
+    assert abs(mask.sum() - coverage * len(LARGE.lattice)) <= 8  # a cell has 16 points at most
+    assert is_connected(LARGE, mask)
+    assert not cells_of(LARGE, mask) & cells_of(LARGE, ~mask)  # cells are left out whole
+
+
+def test_scattered_cells_lie_in_several_places():
+    def parts(mask: np.ndarray) -> int:
+        """Pieces that the unexplored falls into."""
+        left, count = ~mask, 0
+        while left.any():
+            start = int(np.flatnonzero(left)[0])
+            left &= moves_to(masked(LARGE.lattice.successors, ~mask), start) < 0
+            count += 1
+        return count
+
+    assert min(parts(scattered(LARGE, 0.75, seed)) for seed in range(5)) >= 3
+
+
+def test_any_cell_of_a_loop_may_go_but_of_a_tree_only_dead_ends():
+    def first_to_go(maze: Maze) -> set[tuple[int, int]]:
+        cells = len(cells_of(maze, np.ones(len(maze.lattice), dtype=bool)))
+        masks = [scattered(maze, 1 - 1 / cells, seed) for seed in range(60)]
+        assert all(len(cells_of(maze, ~mask)) == 1 for mask in masks)
+        return set().union(*(cells_of(maze, ~mask) for mask in masks))
+
+    assert first_to_go(TREE) == {(1, 1), (1, 3), (4, 1), (4, 3)}
+    assert len(first_to_go(LOOP)) == 8
+
+
+def test_patches_of_any_graph_can_be_scattered():
+    states = np.arange(12)  # a ring, in patches of three
+    ring = np.stack([states, (states + 1) % 12, (states - 1) % 12], axis=1)
+    mask = scattered_mask(ring, states // 3, 0.75, np.random.default_rng(0))
+    assert mask.reshape(4, 3).all(axis=1).sum() == 3 and mask.sum() == 9
+
+
+def test_scattered_cells_leave_at_least_one_and_nothing_out_at_full_coverage():
+    assert len(cells_of(LARGE, scattered(LARGE, 0.001))) == 1
+    assert scattered(LARGE, 1.0).all()
+    assert scattered(TWO_PARTS, 1.0).all()
+
+
+def test_scattered_cells_are_left_out_of_the_part_that_walking_reaches():
+    assert scattered(TWO_PARTS, 0.9).sum() == 9  # of 18 points
+
+
+def test_a_walk_sees_all_but_the_scattered_cells():
+    data = collect_walk(MEDIUM, steps=50_000, seed=3, coverage=0.5, unexplored="scattered")
+    seen = np.isin(np.arange(len(MEDIUM.lattice)), data.index)
+    assert np.array_equal(seen, scattered(MEDIUM, 0.5, seed=3))
+    assert "coverage 0.5, scattered" in data.source
+
+
+def test_random_actions_start_outside_the_scattered_cells():
+    data = wander(episodes=60, steps=60, seed=1, coverage=0.3, unexplored="scattered")
+    starts = MEDIUM.lattice.nearest(positions(data)[data.episode_starts])
+    assert scattered(MEDIUM, 0.3, seed=1)[starts].all()
+
+
+@pytest.mark.parametrize("walk", ["lattice", "actions"])
+def test_a_world_leaves_out_what_its_settings_say(walk, tmp_path):
+    world = PointMaze(MEDIUM, physics="kinematic")
+    settings = Exploration(
+        walk=walk, walk_steps=200, action_steps=20, coverage=0.3, unexplored="scattered"
+    )
+    world.check(settings, tau_max=64)
+    for data in world.explore(settings, tmp_path, seed=2, bars=no_bars):
+        starts = MEDIUM.lattice.nearest(positions(data)[data.episode_starts])
+        assert scattered(MEDIUM, 0.3, seed=2)[starts].all()
+
+
+@pytest.mark.parametrize("coverage", [0.0, 1.01])
+def test_scattered_cells_too_need_a_coverage_between_zero_and_one(coverage):
+    with pytest.raises(CogmapError, match=f"coverage={coverage} lies outside"):
+        collect_walk(MEDIUM, steps=10, seed=0, coverage=coverage, unexplored="scattered")
+
+
+def test_an_unknown_way_to_leave_cells_out_is_refused():
+    with pytest.raises(CogmapError, match="unexplored='near'; give 'far' or 'scattered'"):
+        collect_walk(MEDIUM, steps=10, seed=0, unexplored="near")
 
 
 def test_steps_are_split_over_episodes_as_equally_as_can_be():

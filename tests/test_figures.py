@@ -23,7 +23,8 @@ from cogmap.report.figures import embeddings, exact, fields, journeys, law, meas
 from cogmap.report.figures.projections import align, tsne
 from cogmap.report.figures.sheets import OF_A_RUN, OF_RESULTS
 from cogmap.report.routes import PAIRS, draw_routes
-from cogmap.report.studies import horizon_panels
+from cogmap.report.studies import data, horizon_panels, readings
+from cogmap.reproduce.studies import STUDIES, Scale
 from cogmap.temporal.train import load_temporal
 
 matplotlib.use("Agg")
@@ -365,15 +366,43 @@ def test_success_is_drawn_at_the_mean_of_its_seeds(axes):
 def test_the_data_figure_shows_our_rates_beside_the_papers(axes):
     rows = [row("giant", "0.4M", s, "log", sr) for s, sr in enumerate((0.9, 1.0))]
     points = measured.data_points(rows, "giant")
-    assert [point.name for point in points] == list(paper.DATA)
+    names = [name for name in paper.DATA for name in readings(name)]
+    assert [point.name for point in points] == names and "c=0.75-scattered" in names
     measured.draw_data(points, axes, title="Giant")
     ours, gp, pap = (line(axes, marker).get_xydata() for marker in "os^")
     assert ours.shape == (1, 2) and np.allclose(
         ours, [[0.95, 1.0]]
     )  # only the second row of the table is measured
     assert points[1].seeds == 2 and points[0].ours is None
-    assert np.allclose(gp[:, 0], [reported["giant"][0] for reported in paper.DATA.values()])
-    assert np.allclose(pap[:, 0], [reported["giant"][1] for reported in paper.DATA.values()])
+    reported = [paper.DATA[name.removesuffix("-scattered")]["giant"] for name in names]
+    assert np.allclose(np.stack([gp[:, 0], pap[:, 0]], axis=1), reported)
+
+
+def test_the_rows_of_the_data_study_are_those_of_its_table():
+    jobs = STUDIES["data"](Scale())
+    studied = {job.about["variant"] for job in jobs}
+    shown = {reading for name in paper.DATA for reading in readings(name)}
+    assert studied == shown - {"4M", "c=1"} | {"ours"}
+    asked = {job.about["variant"] for job in jobs if job.arguments.get("ends")}
+    assert asked == {name for name in shown if name.startswith("c=0")}
+
+
+def test_the_table_of_data_tells_success_where_both_ends_were_explored(tmp_path):
+    made = {"hardware": "2 CPU cores", "command": "cogmap reproduce data", "minutes": 1.0}
+    ends = [(5, 0.8), (15, 1.0), (0, None)]
+    rows = [
+        row("large", "c=0.75-scattered", s, "log", 0.5, spl=0.4, cell=s, **made)
+        | {"explored": count, "explored_sr": sr}
+        for s, (count, sr) in enumerate(ends)
+    ]
+    rows += [row("large", "c=0.50", 0, "log", 0.5, spl=0.4, cell="x", **made)]
+    rows += [row("giant", "c=0.25", 0, "log", 0.0, spl=0.0, cell="y", explored=0, **made)]
+    lines = {line.split(" | ")[0]: line.split(" | ") for line in data(rows, tmp_path)}
+    line = lines["| c=0.75-scattered"]
+    assert line[1].startswith("0.50 / 0.40") and line[2] == "0.95 (20)"
+    assert line[3] == "0.56 / 0.59" and line[4:6] == ["-", "-"]
+    assert lines["| c=0.50"][2] == "-"  # measured, but nobody asked
+    assert lines["| c=0.25"][5] == "none"
 
 
 # The command

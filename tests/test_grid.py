@@ -11,7 +11,7 @@ from cogmap.planning.settings import Planning
 from cogmap.reproduce.grid import Job, outstanding, read_cells, run_grid
 from cogmap.reproduce.page import replace_section
 from cogmap.reproduce.studies import STUDIES, Scale, world_of
-from cogmap.reproduce.work import model
+from cogmap.reproduce.work import model, plan, walked
 
 ROOT = Path(__file__).parent.parent
 
@@ -128,6 +128,19 @@ def test_a_run_folder_of_other_settings_is_refused(tmp_path):
     model(tmp_path, world, settings, "cpu")  # the same: nothing is left to do
     with pytest.raises(CogmapError, match="holds a run of other settings"):
         model(tmp_path, world, replace(settings, seed=1), "cpu")
+
+
+def test_a_row_tells_of_the_episodes_whose_ends_were_explored_where_it_is_asked_to(tmp_path):
+    world = world_of("corridor", physics="kinematic")
+    common = Scale().shrunk().settings
+    part = replace(common.exploration, coverage=0.5, unexplored="scattered")
+    model(tmp_path, world.describe(), replace(common, exploration=part), "cpu")
+    tasks = {"tasks": "random", "budget": 10}
+    [told] = plan(tmp_path, "pap", "cpu", ends=True, **tasks)
+    [silent] = plan(tmp_path, "pap", "cpu", **tasks)
+    assert told.keys() - silent.keys() == {"explored", "explored_sr", "explored_spl"}
+    assert 0 <= told["explored"] < told["episodes"] == 20
+    assert len(walked(tmp_path)) <= 0.5 * len(world.maze.lattice) + 8  # to within half a cell
 
 
 def test_every_measured_row_in_the_repository_says_what_it_is_of():

@@ -13,6 +13,7 @@ from cogmap.envs.tasks import Task, random_tasks
 from cogmap.envs.world import TaskSet
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import ceiling, floor, run
+from cogmap.evaluation.explored import are_near, with_both_ends
 from cogmap.evaluation.metrics import path_efficiency, success_rate, wilson_interval
 from cogmap.evaluation.rollout import OraclePolicy, PlannerPolicy, RandomPolicy, run_episodes
 from cogmap.planning.planner import Decision
@@ -242,6 +243,31 @@ def test_an_evaluation_sums_up_its_episodes(corridor):
         "shortest": 4.1,
         "spl": round(4.1 / 4.2, 4),
     }
+
+
+def test_a_place_counts_as_seen_up_to_the_given_distance_and_no_farther():
+    seen = np.array([(0.0, 0.0), (4.0, 0.0)])
+    places = np.array([(0.6, 0.8), (0.61, 0.8), (3.5, 0.5), (2.0, 0.0)])
+    assert are_near(places, seen, within=1.0).tolist() == [True, False, True, False]
+
+
+def test_rates_where_both_ends_were_explored_leave_out_episodes_with_one(corridor):
+    tasks = [
+        Task("explored", (0.0, 0.0), (5.1, 0.0)),
+        Task("explored, wrong way", (5.0, 0.0), (0.0, 0.0)),
+        Task("goal unseen", (0.0, 0.0), (12.0, 0.0)),
+        Task("start unseen", (12.0, 0.0), (5.0, 0.0)),
+    ]
+    result = run(corridor, TaskSet("mine", tasks, 100, 7), Constant(), name="east")
+    seen = np.array([(x, 0.0) for x in range(6)])
+    assert result.sr == 0.5
+    assert with_both_ends(result, seen, within=1.0) == {
+        "explored": 2,
+        "explored_sr": 0.5,
+        "explored_spl": round(4.1 / 4.2 / 2, 4),
+    }
+    nowhere = {"explored": 0, "explored_sr": None, "explored_spl": None}
+    assert with_both_ends(result, seen[:1], within=1.0) == nowhere
 
 
 def test_tasks_are_official_where_ogbench_has_some_and_random_elsewhere(medium, corridor):

@@ -44,6 +44,7 @@ def wander(maze: Maze, settings: Explore) -> Trajectories:
             seed=settings.seed,
             episodes=settings.episodes,
             coverage=settings.coverage,
+            unexplored=settings.unexplored,
         )
     return collect_actions(
         maze,
@@ -53,6 +54,7 @@ def wander(maze: Maze, settings: Explore) -> Trajectories:
         episodes=settings.episodes,
         hold=settings.hold,
         coverage=settings.coverage,
+        unexplored=settings.unexplored,
         progress=bars("exploring", "step"),
     )
 

@@ -18,11 +18,11 @@ from cogmap.envs.maze import GOAL_RADIUS, Maze
 from cogmap.envs.maze_map import MazeMap
 from cogmap.envs.physics import STEP_LENGTH, KinematicPhysics, MujocoPhysics, Physics
 from cogmap.envs.tasks import choose_tasks
-from cogmap.envs.wandering import collect_actions, collect_walk
+from cogmap.envs.wandering import collect_actions, collect_walk, explorable
 from cogmap.envs.world import Moved, Task, TaskSet
 from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
-from cogmap.explore.walks import coverage_mask, split_steps
+from cogmap.explore.walks import split_steps
 from cogmap.planning.candidates import Candidates, directions
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars, Progress
@@ -128,7 +128,7 @@ class PointMaze:
                 f"tau_max={tau_max} exceeds an episode of random actions ({STEPS_PER_WALK} steps); "
                 "lower --tau-max, or give --walk lattice."
             )
-        coverage_mask(self.maze.lattice.successors, settings.coverage, np.random.default_rng(0))
+        explorable(self.maze, settings.coverage, settings.unexplored, np.random.default_rng(0))
         self.simulator()
         if self.observation == "image" and Album.packaged(self.maze) is None:
             check_camera(self.maze)  # said now, not after minutes of wandering
@@ -163,23 +163,29 @@ class PointMaze:
         self, settings: Exploration, folder: Path, *, seed: int, bars: Bars
     ) -> Trajectories:
         if not (folder / "meta.json").exists():
-            steps, coverage = settings.walk_steps, settings.coverage
+            steps = settings.walk_steps
             if settings.walk == "lattice":
-                walk = collect_walk(self.maze, steps=steps, seed=seed, coverage=coverage)
+                walk = collect_walk(
+                    self.maze,
+                    steps=steps,
+                    seed=seed,
+                    coverage=settings.coverage,
+                    unexplored=settings.unexplored,
+                )
             else:
                 bar = bars("random walk", "row")
-                walk = self._wander(steps, STEPS_PER_WALK, seed, coverage, bar)
+                walk = self._wander(settings, steps, STEPS_PER_WALK, seed, bar)
             walk.save(folder)
         return Trajectories.load(folder)
 
     def _acted(self, settings: Exploration, folder: Path, *, seed: int, bars: Bars) -> Trajectories:
         if not (folder / "meta.json").exists():
             steps, bar = settings.action_steps, bars("random actions", "row")
-            self._wander(steps, STEPS_PER_EPISODE, seed, settings.coverage, bar).save(folder)
+            self._wander(settings, steps, STEPS_PER_EPISODE, seed, bar).save(folder)
         return Trajectories.load(folder)
 
     def _wander(
-        self, steps: int, each: int, seed: int, coverage: float, progress: Progress
+        self, settings: Exploration, steps: int, each: int, seed: int, progress: Progress
     ) -> Trajectories:
         """Random actions, each held for one unit, in episodes of `each` from random starts."""
         return collect_actions(
@@ -189,7 +195,8 @@ class PointMaze:
             seed=seed,
             episodes=max(1, steps // each),
             hold=STEPS_PER_UNIT,
-            coverage=coverage,
+            coverage=settings.coverage,
+            unexplored=settings.unexplored,
             progress=progress,
         )
 

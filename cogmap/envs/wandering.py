@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 
+from cogmap.choices import Unexplored
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import MOVES, Maze
 from cogmap.envs.physics import Physics
 from cogmap.errors import CogmapError, check_seed
-from cogmap.explore.walks import coverage_mask, graph_walk, masked, split_steps
+from cogmap.explore.walks import coverage_mask, graph_walk, masked, scattered_mask, split_steps
 from cogmap.progress import Progress
 
 SIMULATOR_STEPS_PER_MOVE = 5  # Sec. 4.1: five simulator steps per lattice transition
 LATTICE_SPREAD = 0.35  # a ball pressed to a wall rests 0.34 beyond the outermost lattice points
 
 
+def explorable(
+    maze: Maze, coverage: float, unexplored: Unexplored, rng: np.random.Generator
+) -> np.ndarray:
+    """Which lattice points a walk may enter. -> (S,) bool"""
+    lattice = maze.lattice
+    if unexplored == "far":
+        return coverage_mask(lattice.successors, coverage, rng)
+    if unexplored == "scattered":
+        rows, columns = maze.cells_of(lattice.points)
+        cells = rows * maze.walls.shape[1] + columns
+        return scattered_mask(lattice.successors, cells, coverage, rng)
+    raise CogmapError(f"unexplored={unexplored!r}; give 'far' or 'scattered'.")
+
+
 def collect_walk(
-    maze: Maze, *, steps: int, seed: int, episodes: int = 1, coverage: float = 1.0
+    maze: Maze,
+    *,
+    steps: int,
+    seed: int,
+    episodes: int = 1,
+    coverage: float = 1.0,
+    unexplored: Unexplored = "far",
 ) -> Trajectories:
     """The paper's lattice walk: nine moves, uniform; a blocked move stays where it is.
 
@@ -26,7 +47,7 @@ def collect_walk(
     """
     rng = np.random.default_rng(check_seed(seed))
     points, successors = maze.lattice.points, maze.lattice.successors
-    mask = coverage_mask(successors, coverage, rng)
+    mask = explorable(maze, coverage, unexplored, rng)
     successors = masked(successors, mask)
     starts, index, actions = [0], [], []
     for length in split_steps(steps, episodes):
@@ -37,6 +58,7 @@ def collect_walk(
         index.append(states)
         actions.append(np.append(moved, [[0.0, 0.0]], axis=0).astype(np.int8))
         starts.append(starts[-1] + len(states))
+    share = f"coverage {coverage}" + (", scattered" if unexplored == "scattered" else "")
     return Trajectories(
         episode_starts=np.array(starts[:-1]),
         table=points.astype(np.float32),
@@ -45,7 +67,7 @@ def collect_walk(
         hold=SIMULATOR_STEPS_PER_MOVE,
         spread=LATTICE_SPREAD,
         controls=False,
-        source=f"lattice walk in {maze.name}, {steps} steps, coverage {coverage}, seed {seed}",
+        source=f"lattice walk in {maze.name}, {steps} steps, {share}, seed {seed}",
     )
 
 
@@ -58,6 +80,7 @@ def collect_actions(
     episodes: int,
     hold: int,
     coverage: float = 1.0,
+    unexplored: Unexplored = "far",
     progress: Progress = iter,
 ) -> Trajectories:
     """Uniform random actions in the simulator, each held for `hold` of its steps.
@@ -68,7 +91,7 @@ def collect_actions(
     if hold < 1:
         raise CogmapError(f"hold={hold}; an action lasts at least one simulator step.")
     rng = np.random.default_rng(check_seed(seed))
-    mask = coverage_mask(maze.lattice.successors, coverage, rng)
+    mask = explorable(maze, coverage, unexplored, rng)
     lengths = np.array(split_steps(steps, episodes))
     starts = maze.lattice.points[rng.choice(np.flatnonzero(mask), size=episodes)]
     longest = int(lengths.max())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cogmap.choices import Unexplored
+
 
 @dataclass(frozen=True, kw_only=True)
 class Exploration:
@@ -18,3 +20,6 @@ class Exploration:
     """Random actions for the local dynamics, each held for one decision, beside a lattice walk."""
     coverage: float = 1.0
     """Share c of the world that the walk may enter."""
+    unexplored: Unexplored = "far"
+    """What a coverage below 1 leaves out: all far from one random place, or cells here and there.
+    Cells leave the rest in one piece: where there are no loops, only dead ends can go."""

@@ -54,6 +54,16 @@ def cell(rows: Sequence[Row], *, bold: bool = False) -> str:
     return (f"**{head}**" if bold else head) + f" [{low:.2f}, {high:.2f}]"
 
 
+def explored_cell(rows: Sequence[Row]) -> str:
+    """`SR (number)` of the episodes with both ends explored, or a dash where nobody asked."""
+    asked = [row for row in rows if "explored" in row]
+    count = sum(row["explored"] for row in asked)
+    reached = sum(round(row["explored_sr"] * row["explored"]) for row in asked if row["explored"])
+    if not count:
+        return "none" if asked else "-"
+    return f"{reached / count:.2f} ({count})"
+
+
 def markdown(rows: Sequence[Sequence[str]]) -> list[str]:
     """A table whose first row is its header."""
     lines = ["| " + " | ".join(row) + " |" for row in rows]

@@ -30,7 +30,14 @@ ACTIONS = {"large": 200_000, "giant": 2_000_000}  # of five simulator steps: 1M 
 SETS = ("official", "random")
 LONGEST = tuple(2**k for k in range(4, 14))  # tau_max of Fig. 2
 WALKS = {"0.1M": 100_000, "0.4M": 400_000, "1M": 1_000_000}
-COVERAGES = {"c=0.25": 0.25, "c=0.50": 0.5, "c=0.75": 0.75}
+COVERAGES: dict[str, dict[str, Any]] = {
+    "c=0.25": {"coverage": 0.25},
+    "c=0.25-scattered": {"coverage": 0.25, "unexplored": "scattered"},
+    "c=0.50": {"coverage": 0.5},
+    "c=0.50-scattered": {"coverage": 0.5, "unexplored": "scattered"},
+    "c=0.75": {"coverage": 0.75},
+    "c=0.75-scattered": {"coverage": 0.75, "unexplored": "scattered"},
+}
 BETAS = ("gp", "beta=0.001", "beta=0.01", "beta=0.1", "beta=1", "beta=10", "pap")
 GAMMAS = (0.9, 0.97, 0.99, 0.997, 0.999)
 
@@ -263,9 +270,9 @@ def data(scale: Scale) -> list[Job]:
             for name, steps in WALKS.items():
                 model = trained(scale, maze, name, seed, exploration={"walk_steps": steps})
                 tasks.append(planned(scale, model, "log", "official"))
-            for name, coverage in COVERAGES.items():
-                model = trained(scale, maze, name, seed, exploration={"coverage": coverage})
-                tasks.append(planned(scale, model, "log", "official"))
+            for name, part in COVERAGES.items():
+                model = trained(scale, maze, name, seed, exploration=part)
+                tasks.append(planned(scale, model, "log", "official", ends=True))
             tasks.append(planned(scale, ours(scale, maze, seed), "log", "official"))
     return tasks
 

@@ -17,10 +17,12 @@ from cogmap import pipeline
 from cogmap.agent import Agent
 from cogmap.choices import Device
 from cogmap.config import RunConfig
+from cogmap.data.trajectories import Trajectories
 from cogmap.envs.kinds import restored
 from cogmap.envs.world import World, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import ceiling, evaluate, floor
+from cogmap.evaluation.explored import with_both_ends
 from cogmap.explore.settings import Exploration
 from cogmap.planning.objective import Horizons
 from cogmap.planning.settings import Planning
@@ -78,13 +80,27 @@ def plan(
     device: Device,
     *,
     world: Description | None = None,
+    ends: bool = False,
     **settings: Any,
 ) -> list[Row]:
-    """One way to plan on one set of tasks, in the run's own world or as it is described here."""
+    """One way to plan on one set of tasks, in the run's own world or as it is described here.
+
+    With `ends` the row also tells of the episodes whose start and goal the run's walk came near.
+    """
     agent = Agent.load(folder, device=device)
     here = None if world is None else _world(world)
     result = evaluate(agent, planner=planning, world=here, **settings)
-    return [{**result.summary(), **trained(folder)}]
+    told: Row = {}
+    if ends:
+        unit = map_of(agent.world, "telling which ends were explored").unit
+        told = with_both_ends(result, walked(folder), within=unit)
+    return [{**result.summary(), **told, **trained(folder)}]
+
+
+def walked(folder: Path) -> np.ndarray:
+    """The places that a run's walk saw. (S, 2)"""
+    places, shares = Trajectories.load(folder / "data" / "walk").distinct()
+    return places[shares > 0]
 
 
 def reference(

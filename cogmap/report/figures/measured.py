@@ -11,7 +11,7 @@ import numpy as np
 from cogmap.report import paper
 from cogmap.report.cells import Row, rate, seeds_of
 from cogmap.report.curves import GP, INK, OURS, PAP
-from cogmap.report.studies import data_rows
+from cogmap.report.studies import data_rows, readings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class DataPoint:
     """One row of Table 2 in one maze. Success rates on the official tasks."""
 
-    name: str  # the walk's length, or its coverage c
+    name: str  # the walk's length, or its coverage c and how it is read
     ours: tuple[float, float, float] | None  # SR and its 95 % interval; None: not measured
     seeds: int  # training seeds of ours
     gp: float  # the paper's
@@ -32,9 +32,10 @@ def data_points(rows: Sequence[Row], maze: str) -> list[DataPoint]:
     """The table's rows from top to bottom."""
     points = []
     for name, reported in paper.DATA.items():
-        some = data_rows(rows, name, maze)
-        seeds = seeds_of(some)
-        points.append(DataPoint(name, rate(some) if some else None, seeds, *reported[maze]))
+        for reading in readings(name):
+            some = data_rows(rows, reading, maze)
+            ours = rate(some) if some else None
+            points.append(DataPoint(reading, ours, seeds_of(some), *reported[maze]))
     return points
 
 

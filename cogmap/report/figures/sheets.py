@@ -173,7 +173,7 @@ def horizons_sheet(results: Path) -> Figure:
 def data_sheet(results: Path) -> Figure:
     """Table 2."""
     rows, mazes = measured_rows(results, "data"), list(paper.DATA["4M"])
-    figure, grid = canvas.panels(1, len(mazes), (4.4 * len(mazes), 3.4))
+    figure, grid = canvas.panels(1, len(mazes), (4.4 * len(mazes), 4.2))
     for axes, maze in zip(grid[0], mazes):
         measured.draw_data(measured.data_points(rows, maze), axes, title=maze.title())
     drawn, names = grid[0][0].get_legend_handles_labels()
