@@ -23,14 +23,14 @@ from cogmap.report.cells import (
     title,
     worlds_of,
 )
-from cogmap.report.goals import maze_state, maze_vision, walks
+from cogmap.report.goals import maze_state, maze_vision, readings, walks
 
 Section = Callable[[Sequence[Row], Path], list[str]]
 
 TAU_MAX = "longest horizon tau_max (moves)"
 
 
-def readings(name: str) -> list[str]:
+def coverages(name: str) -> list[str]:
     """Our rows beside one of Table 2: with c below 1 what is far is left out, or scattered cells.
 
     The paper does not say which (docs/differences.md).
@@ -51,7 +51,7 @@ def data(rows: Sequence[Row], folder: Path) -> list[str]:
         header += [f"{maze}, ours", "both ends explored", "paper"]
     table = [header]
     for name, reported in paper.DATA.items():
-        for reading in readings(name):
+        for reading in coverages(name):
             line = [reading]
             for maze in ("large", "giant"):
                 some = data_rows(rows, reading, maze)
@@ -73,7 +73,7 @@ def probes(rows: Sequence[Row], folder: Path) -> list[str]:
     """Table 4: mean over seeds, and the paper's."""
     taus = sorted({row["tau"] for row in rows})
     table = [["Spearman", *(f"tau = {tau}" for tau in taus)]]
-    labels = {"ours": "ours", "nce": "the paper's loss, ours to train"}
+    labels = {"ours": "ours", "paper": "the paper's loss, ours to train"}
     for world in worlds_of(rows):
         for variant, label in labels.items():
             some = chosen(rows, world=world, variant=variant)
@@ -91,7 +91,11 @@ def probes(rows: Sequence[Row], folder: Path) -> list[str]:
 
 def horizon_panels(rows: Sequence[Row]) -> dict[str, dict[str, curves.Points]]:
     """Fig. 2: world -> planner -> (tau_max, success rate of each seed)."""
-    series = [("ours", "log", "ours"), ("nce", "gp", "GP"), ("nce", "pap", "PAP")]
+    series = [
+        ("ours", "gp", "ours, GP"),
+        ("paper", "gp", "the paper's GP"),
+        ("paper", "pap", "the paper's PAP"),
+    ]
     panels = {}
     for world in worlds_of(rows):
         lines: dict[str, curves.Points] = {}
@@ -114,45 +118,46 @@ def horizons(rows: Sequence[Row], folder: Path) -> list[str]:
         "![Success against the longest horizon](horizons.png)",
         "",
         f"*Official tasks, {episodes} episodes a point and seed; lines are means over seeds, bands "
-        "one standard deviation. GP and PAP are the paper's rules on models of the paper's loss.*",
+        "one standard deviation. The paper's GP and PAP are its rules on models of its loss.*",
         *footer(rows, "horizons"),
     ]
 
 
 def temperature(rows: Sequence[Row], folder: Path) -> list[str]:
-    """Success against beta, and against gamma."""
-    ends = {"gp": 0.0, "pap": np.inf}
-    betas = {row["planner"] for row in rows if row["planner"] not in ("geometric", "log")}
-    ordered = sorted(betas, key=lambda p: ends[p] if p in ends else float(p.removeprefix("beta=")))
-    beta_panel: dict[str, list[tuple[str, list[float]]]] = {}
-    gamma_panel: dict[str, list[tuple[str, list[float]]]] = {}
-    for world in worlds_of(rows):
-        some = chosen(rows, world=world)
-        names = {"gp": "0 (GP)", "pap": "inf (PAP)"}
-        beta_panel[title(world)] = [
-            (names.get(p, p.removeprefix("beta=")), [r["sr"] for r in some if r["planner"] == p])
-            for p in ordered
-        ]
-        for zero, label in ((True, "with horizon zero"), (False, "without")):
-            points: dict[str, list[float]] = {}
-            for row in chosen(some, planner="geometric", horizon_zero=zero):
-                points.setdefault(str(row["gamma"]), []).append(row["sr"])
-            gamma_panel[f"{title(world)}, {label}"] = sorted(points.items())
-    panels = {"temperature beta": beta_panel, "geometric weights gamma": gamma_panel}
+    """Success against beta, over the horizons in view and over all of them."""
+    names = {"gp": "0 (GP)", "pap": "inf (PAP)"}
+    worlds, tags = worlds_of(rows), list(dict.fromkeys(row["tag"] for row in rows))
+    planners = list(dict.fromkeys(row["planner"] for row in rows))
+    planners.sort(key=lambda p: {"gp": 0.0, "pap": np.inf}.get(p) or float(p.split("=")[-1]))
+    panels: dict[str, dict[str, list[tuple[str, list[float]]]]] = {}
+    table = [["SR / SPL [95 % of SR]", *(f"{title(w)}, {tag}" for w in worlds for tag in tags)]]
+    for tag in tags:
+        panels[f"temperature beta, {tag}"] = {
+            title(world): [
+                (
+                    names.get(p, p.removeprefix("beta=")),
+                    [row["sr"] for row in chosen(rows, world=world, tag=tag, planner=p)],
+                )
+                for p in planners
+            ]
+            for world in worlds
+        }
     curves.save_categories(panels, folder / "temperature.png")
-    worlds = worlds_of(rows)
-    default = [["SR / SPL [95 % of SR]", *map(title, worlds)]]
-    for planner in [*ordered, "log"]:
-        cells = [cell(chosen(rows, planner=planner, world=world)) for world in worlds]
-        default.append([planner, *cells])
+    for planner in planners:
+        cells = [
+            cell(chosen(rows, planner=planner, world=world, tag=tag))
+            for world in worlds
+            for tag in tags
+        ]
+        table.append([planner, *cells])
     return [
-        "![Success against temperature and discount](temperature.png)",
+        "![Success against temperature](temperature.png)",
         "",
-        f"*Our models, candidates judged at 1, 2, 3, 4 and 6 units, tau_max 8192, official tasks, "
+        f"*Our models with every other setting at its default, tau_max 8192, official tasks, "
         f"{rows[0]['episodes']} episodes a point and seed; error bars: one standard deviation over "
         "seeds.*",
         "",
-        *markdown(default),
+        *markdown(table),
         *footer(rows, "temperature"),
     ]
 
@@ -170,16 +175,16 @@ def theory(rows: Sequence[Row], folder: Path) -> list[str]:
     for world in worlds:
         panels[title(world)] = {
             "signal": mean(world, "ours", "signal"),
-            "nce": mean(world, "nce", "noise"),
+            "nce": mean(world, "paper", "noise"),
             "ours": mean(world, "ours", "noise"),
-            "sign nce": mean(world, "nce", "sign_right_far"),
+            "sign nce": mean(world, "paper", "sign_right_far"),
             "sign ours": mean(world, "ours", "sign_right_far"),
         }
     curves.save_noise(panels, taus, folder / "theory.png")
     lines = ["![Signal and noise of one move at each horizon](theory.png)", ""]
     for world in worlds:
         table = [[title(world), *(str(tau) for tau in taus)]]
-        for variant, label in (("ours", "ours"), ("nce", "the paper's loss")):
+        for variant, label in (("ours", "ours"), ("paper", "the paper's loss")):
             for name, what in (
                 ("relative_error", "relative error"),
                 ("sign_right", "sign right"),
@@ -198,6 +203,7 @@ def theory(rows: Sequence[Row], folder: Path) -> list[str]:
 
 PAGES: dict[str, Section] = {
     "maze-state": maze_state,
+    "readings": readings,
     "maze-vision": maze_vision,
     "horizons": horizons,
     "data": data,

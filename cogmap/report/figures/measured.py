@@ -11,7 +11,7 @@ import numpy as np
 from cogmap.report import paper
 from cogmap.report.cells import Row, rate, seeds_of
 from cogmap.report.curves import GP, INK, OURS, PAP
-from cogmap.report.studies import data_rows, readings
+from cogmap.report.studies import coverages, data_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ def data_points(rows: Sequence[Row], maze: str) -> list[DataPoint]:
     """The table's rows from top to bottom."""
     points = []
     for name, reported in paper.DATA.items():
-        for reading in readings(name):
+        for reading in coverages(name):
             some = data_rows(rows, reading, maze)
             ours = rate(some) if some else None
             points.append(DataPoint(reading, ours, seeds_of(some), *reported[maze]))
