@@ -134,7 +134,7 @@ def train_rival(folder: Path, *, reads_values: bool = False, progress=iter, **re
     rival = Rival().to(DEVICE)
     generator = torch.Generator(DEVICE).manual_seed(1)
 
-    def loss(done):
+    def loss():
         rival.calls += 1
         states = torch.randn(64, 2, generator=generator, device=DEVICE)
         actions = torch.ones(64, 1, device=DEVICE)

@@ -309,7 +309,7 @@ class Rival(torch.nn.Module):
 def train_rival(folder, *, schedule=one_cycle, progress=iter):
     rival, generator = Rival(), torch.Generator().manual_seed(1)
 
-    def loss(done):
+    def loss():
         states, actions = torch.randn(32, 2, generator=generator), torch.ones(32, 1)
         with torch.no_grad():
             wanted = states.sum(-1, keepdim=True) + 0.9 * rival.value(rival.target, states, actions)
@@ -411,7 +411,7 @@ def test_a_part_without_a_loss_is_named(tmp_path):
     with pytest.raises(ValueError, match="losses critic do not match the parts critic, actor"):
         train(
             rival,
-            lambda done: ({"critic": rival.critic.weight.sum()}, {}),
+            lambda: ({"critic": rival.critic.weight.sum()}, {}),
             Steps(),
             Steps(),
             generator=torch.Generator(),

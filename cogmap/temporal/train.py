@@ -152,7 +152,7 @@ def train_temporal(
     batches = Batches(data, episodes, settings)
     share = devices.rank().share(settings.lags, "lags")
 
-    def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss() -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.lags, generator=generator, device=chip)
         parts = torch.arange(settings.lags, device=chip)  # one horizon in each equal part
         taus = law((parts + u) / settings.lags, settings.tau_max)  # 3
