@@ -46,16 +46,12 @@ class TemporalConfig:
     """Subtract each source's log-partition over the bank (Eq. 12); the softmax loss needs it."""
     bank_size: int = 0
     """Reference observations kept to stand for p0; 0 until the data is seen."""
-    encoder: Encoder = "auto"
-    """What makes a look of an observation; files of 0.3.0 do not say: it goes by the shape."""
+    encoder: Encoder = "state"
+    """What makes a look of an observation."""
     keypoints: int = 8
     """Positions that a picture is reduced to by keypoints."""
     convolution_size: int = 32
     """Numbers that a picture is reduced to by a convolution."""
-
-    def __post_init__(self) -> None:
-        if self.encoder == "auto":
-            object.__setattr__(self, "encoder", "keypoints" if self.sees else "state")
 
     @property
     def sees(self) -> bool:

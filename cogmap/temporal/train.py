@@ -179,8 +179,11 @@ def train_temporal(
 
 def load_temporal(folder: Path, *, device: torch.device | str = "cpu") -> TemporalModel:
     """A trained model from its folder."""
-    values = runs.read_json(folder / "config.json")
-    config = runs.settings_from(TemporalConfig, values, where=str(folder / "config.json"))
+    path = folder / "config.json"
+    values = runs.read_json(path)
+    config = runs.settings_from(TemporalConfig, values, where=str(path))
+    if "coupling" not in values:  # its weights mean another function
+        raise CogmapError(f"{path}: this model was trained by an older cogmap; train it again.")
     size = config.look_size
     model = TemporalModel(config, low=torch.zeros(size), high=torch.ones(size))
     runs.load_weights(folder, model)
