@@ -111,16 +111,16 @@ def test_one_tensor_for_both_sides_scores_as_two_equal_tensors(tied):
     assert torch.allclose(same, copied, atol=1e-5)
 
 
-def test_the_raw_score_is_largest_and_beta1_where_embeddings_coincide():
-    model, x = untrained(tied=True), points(9, seed=3)
+@both_ways
+def test_the_raw_score_is_largest_and_beta1_where_embeddings_coincide(tied):
+    model, x = untrained(tied=tied), points(9, seed=3)
+    h, g = embeddings(model, x, x)
+    coincide = (h[:, None] - g[None]).norm(dim=-1).permute(2, 0, 1) < 1e-6  # (T, B, B)
+    assert coincide.sum() == (9 * len(TAUS) if tied else 0)
     _, beta1 = model.beta(model.horizon(TAUS), TAUS)
-    raw = model.raw_pair_score(x, x, TAUS)  # (T, B, B)
-    itself = raw.diagonal(dim1=1, dim2=2)
-    assert torch.allclose(itself, beta1[:, None].expand(-1, 9), atol=1e-4)
-    others = raw[:, ~torch.eye(9, dtype=torch.bool)]
-    assert (others < beta1[:, None]).all()
-    apart = untrained(tied=False).raw_pair_score(x, x, TAUS)
-    assert (apart < beta1[:, None, None] + 1e-4).all()
+    below = beta1[:, None, None] - model.raw_pair_score(x, x, TAUS)
+    assert (below[coincide].abs() < 1e-4).all()
+    assert (below[~coincide] > 0).all()
 
 
 @both_ways
