@@ -17,7 +17,7 @@ from cogmap.envs.maze import Maze
 from cogmap.envs.wandering import collect_walk
 from cogmap.errors import CogmapError
 from cogmap.temporal.settings import TemporalTraining
-from cogmap.temporal.train import build_model, load_temporal, train_temporal
+from cogmap.temporal.train import build_model, load_temporal, reference, train_temporal
 from cogmap.theory.walk import ReversibleWalk
 from cogmap.training import Part, constant, one_cycle, train
 
@@ -152,6 +152,23 @@ def test_a_model_trained_by_nce_has_a_bank_that_it_does_not_normalise_over(walk,
     assert model.bank_log_share.exp().sum() == pytest.approx(1.0, rel=1e-4)
     raw = model.raw_pair_score(points, points, torch.tensor([5]))[0]
     assert torch.equal(model.pair_score(points, points, 5), raw)
+
+
+def test_a_bank_that_leaves_observations_out_weighs_the_rest_as_they_were_seen(monkeypatch):
+    """Half of them at random, of which odd ones are seen three times as often as even ones."""
+    index = np.repeat(np.arange(2000), np.where(np.arange(2000) % 2, 3, 1))
+    table = np.arange(2001, dtype=np.float32)[:, None]  # the last is never seen
+    data = Trajectories(episode_starts=np.array([0]), table=table, index=index)
+    monkeypatch.setattr("cogmap.temporal.train.BANK_LIMIT", 1000)
+    bank, log_share = reference(data, seed=0)
+    share = np.exp(log_share)
+    assert len(np.unique(bank)) == len(bank) == 1000 and bank.max() < 2000
+    assert share.sum() == pytest.approx(1.0)
+    assert np.allclose(share, np.where(bank[:, 0] % 2, 3, 1) * share.min())
+    assert 400 < (bank % 2).sum() < 600
+    assert not np.array_equal(reference(data, seed=1)[0], bank)
+    monkeypatch.setattr("cogmap.temporal.train.BANK_LIMIT", 2000)
+    assert np.array_equal(reference(data, seed=0)[0], table[:2000])
 
 
 def test_local_dynamics_learns_from_a_table_whose_actions_are_controls(walk, tmp_path, capsys):

@@ -48,10 +48,8 @@ def reference(data: Trajectories, *, seed: int) -> tuple[np.ndarray, np.ndarray]
     observations, share = data.distinct()
     seen = np.flatnonzero(share)
     if len(seen) > BANK_LIMIT:
-        rng = np.random.default_rng(seed)
-        rows = np.sort(rng.choice(len(observations), BANK_LIMIT, replace=False, p=share))
-        return observations[rows], np.full(BANK_LIMIT, -np.log(BANK_LIMIT))
-    return observations[seen], np.log(share[seen])
+        seen = np.sort(np.random.default_rng(seed).choice(seen, BANK_LIMIT, replace=False))
+    return observations[seen], np.log(share[seen] / share[seen].sum())
 
 
 def background_of(pictures: np.ndarray) -> Tensor:
