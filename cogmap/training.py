@@ -137,8 +137,8 @@ def train(
             ) from None
         for group, rate in zip(optimiser.param_groups, rates.values()):
             group["lr"] = rate  # the loaded one is a copy that the schedule would not reach
-        if rank.number == 0:
-            runs.trim_metrics(folder, first)
+    if rank.number == 0:
+        runs.trim_metrics(folder, first)
 
     def step() -> Statistics:
         value, statistics = objective()

@@ -91,6 +91,13 @@ def test_resuming_writes_no_report_twice(walk, tmp_path, monkeypatch):
     assert [row["step"] for row in rows] == list(range(1, 13))
 
 
+def test_a_training_that_begins_anew_begins_its_reports_anew(walk, tmp_path):
+    train_temporal(walk, small(), tmp_path)
+    (tmp_path / "training_state.pt").unlink()  # as a damaged one asks for
+    train_temporal(walk, small(), tmp_path)
+    assert [row["step"] for row in reports(tmp_path)] == [12]
+
+
 def test_a_run_does_not_resume_on_data_of_another_size(walk, tmp_path):
     train_temporal(walk, small(), tmp_path)
     wide = Trajectories(
