@@ -201,7 +201,8 @@ class Planner:
         tries = torch.zeros(value.shape[:2], device=self._device)  # (E, A)
         tries.scatter_add_(1, chosen, near(here[:, None])[:, 0].float())
         barred = tries > tries.amin(-1, keepdim=True)
-        return (value - span * visits).masked_fill(barred[..., None], -math.inf)
+        seen = value - 2 * span * visits  # once would make the best seen tie with the worst unseen
+        return seen.masked_fill(barred[..., None], -math.inf)
 
     def _argument(self, gain: Tensor, score: Tensor) -> Tensor:
         """Which horizon spoke for the choice. (E, T), (E, T) -> (E,)
