@@ -294,7 +294,7 @@ def test_the_rules_of_the_paper_can_use_every_horizon(planner):
 
 
 def test_a_rule_that_asks_the_horizons_in_view_is_not_for_every_integer():
-    with pytest.raises(CogmapError, match="view=8.0.*--view none"):
+    with pytest.raises(CogmapError, match="view=8.0.*--view None"):
         rule(Planning(), tau_max=64, every_horizon=True)
 
 

@@ -133,7 +133,7 @@ def rule(settings: Planning, *, tau_max: int, every_horizon: bool = False) -> Ru
     if math.isnan(beta):
         raise CogmapError(f"planner {planner!r}; choose gp, pap or beta=NUMBER.")
     if every_horizon and settings.view is not None:
-        raise CogmapError(f"view={settings.view} asks a few; for every horizon give --view none.")
+        raise CogmapError(f"view={settings.view} asks a few; for every horizon give --view None.")
     horizons = Horizons.every(tau_max)
     horizons = horizons if every_horizon else horizons.quadrature()
     return Rule(planner, horizons, beta, settings.view, settings.radii, settings.memory)
