@@ -201,7 +201,7 @@ class Planner:
         tries = torch.zeros(value.shape[:2], device=self._device)  # (E, A)
         tries.scatter_add_(1, chosen, near(here[:, None])[:, 0].float())
         barred = tries > tries.amin(-1, keepdim=True)
-        seen = value - 2 * span * visits  # once would make the best seen tie with the worst unseen
+        seen = value - 1.1 * span * visits  # 1 would tie the best seen with the worst unseen
         return seen.masked_fill(barred[..., None], -math.inf)
 
     def _argument(self, gain: Tensor, score: Tensor) -> Tensor:
