@@ -17,7 +17,7 @@ from cogmap.errors import CogmapError
 from cogmap.planning.settings import Planning
 
 NODES_PER_OCTAVE = 4
-IN_VIEW = 4  # nodes that are asked: an octave
+IN_VIEW = 2  # nodes that are asked
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class Planning:
     """Decisions ahead at which a candidate is judged; the paper's is 1."""
     memory: bool = True
     """Whether places that were seen before come last."""
-    directions: int = 16
+    directions: int = 32
     """Candidate actions of each decision, where the world's actions can be divided up."""
 
     def __post_init__(self) -> None:
