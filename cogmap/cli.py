@@ -204,6 +204,7 @@ class Reproduce:
     name: Annotated[
         Literal[
             "maze-state",
+            "readings",
             "maze-vision",
             "horizons",
             "data",
@@ -214,7 +215,8 @@ class Reproduce:
         ],
         tyro.conf.Positional,
     ]
-    """Table 1A, Table 1B, Fig. 2, Table 2, Table 4, or three that the paper does not have."""
+    """Table 1A, readings of the paper's loss, Table 1B, Fig. 2, Table 2, Table 4, or three that the
+    paper does not have."""
     seeds: int = 3
     """Training seeds, 0 on."""
     workers: int = 1

@@ -12,6 +12,7 @@ import torch
 
 from cogmap import Agent
 from cogmap.cli import main
+from cogmap.planning.objective import IN_VIEW
 from cogmap.planning.settings import PAPER
 from cogmap.report import literal
 from cogmap.report.decisions import Cases
@@ -40,7 +41,7 @@ def test_bench_prints_every_figure_and_writes_them(tmp_path, capsys):
         "beside a busy process",
         "share of the float32 rate",
         "one decision, literal, 64 horizons",
-        "one decision, the default, 4 of",
+        f"one decision, the default, {IN_VIEW} of",
         "10 decisions at once, quadrature",
         "same action as literal",
         "memory, training",

@@ -15,6 +15,7 @@ import pytest
 from cogmap.cli import main
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.explore.settings import Exploration
+from cogmap.planning.objective import IN_VIEW
 from cogmap.settings import RunSettings
 
 ROOT = Path(__file__).parent.parent
@@ -78,10 +79,10 @@ def test_the_shipped_model_plans_from_the_command_line(capsys):
     head, _, *rows, outcome = text.splitlines()
     assert "reached the goal" in outcome
     _, _, _, _, asked, horizon, _ = zip(*map(str.split, rows), strict=True)
-    assert head.split()[4:6] == ["asked", "horizon"] and asked[-1] == "1-4"
+    assert head.split()[4:6] == ["asked", "horizon"] and asked[-1] == f"1-{IN_VIEW}"
     for span, tau in zip(asked, map(int, horizon)):
         shortest, longest = map(int, span.split("-"))
-        assert shortest <= tau <= longest <= 2 * shortest + 2
+        assert shortest <= tau <= longest <= 2 * shortest + IN_VIEW
 
 
 def evaluated(tmp_path, *arguments: str) -> dict:

@@ -311,34 +311,40 @@ def asked(*scores: float, view: float = 8.0) -> list[int]:
     return in_view(torch.tensor([scores]), view)[0].tolist()
 
 
+def up_to(last: int) -> list[int]:
+    """As many horizons as are asked, of which this is the longest."""
+    return list(range(last + 1 - IN_VIEW, last + 1))
+
+
 def test_the_horizons_up_to_the_shortest_that_sees_the_goal_are_asked():
-    assert asked(-30, -20, -15, -12, -10, -8, -5, -2, 0, 1) == [2, 3, 4, 5]
-    assert asked(-30, -20, -15, -12, -10, -8, -5, -2, 0, 1, view=2.0) == [4, 5, 6, 7]
+    assert asked(-30, -20, -15, -12, -10, -8, -5, -2, 0, 1) == up_to(5)
+    assert asked(-30, -20, -15, -12, -10, -8, -5, -2, 0, 1, view=2.0) == up_to(7)
 
 
 def test_horizons_that_lose_sight_of_the_goal_again_change_nothing():
-    assert asked(-30, -20, -15, -12, -9, -7, -9, -20, -20) == [2, 3, 4, 5]
+    assert asked(-30, -20, -15, -12, -9, -7, -9, -20, -20) == up_to(5)
 
 
 def test_where_no_horizon_sees_the_goal_those_up_to_the_nearest_are_asked():
-    assert asked(-90, -80, -70, -60, -20, -12, -25, -40) == [2, 3, 4, 5]
+    assert asked(-90, -80, -70, -60, -20, -12, -25, -40) == up_to(5)
 
 
-def test_near_the_goal_the_first_four_horizons_are_asked():
+def test_near_the_goal_the_shortest_horizons_are_asked():
     nodes = Horizons.every(8192).quadrature().taus
     for first in range(IN_VIEW):
         scores = [-20.0] * first + [2.0] * (len(nodes) - first)
-        assert nodes[asked(*scores)].tolist() == [1, 2, 3, 4]
+        assert nodes[asked(*scores)].tolist() == list(range(1, IN_VIEW + 1))
 
 
 def test_where_there_are_fewer_horizons_all_are_asked():
-    assert asked(-20, -3) == [0, 1]
-    assert asked(4) == [0]
+    for count in range(1, IN_VIEW):
+        assert asked(*[4.0] * count) == asked(*[-20.0] * count) == list(range(count))
 
 
 def test_each_episode_asks_its_own_horizons():
     near, far = [3.0] * 9, [-40.0] * 7 + [-2.0, -1.0]
-    assert in_view(torch.tensor([near, far]), 8.0).tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    rows = in_view(torch.tensor([near, far]), 8.0).tolist()
+    assert rows == [up_to(IN_VIEW - 1), up_to(7)]
 
 
 @pytest.mark.parametrize("planner", ["beta=-1", "beta=nan", "beta=", "beta=warm", "beta=-inf"])

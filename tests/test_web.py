@@ -28,7 +28,6 @@ from cogmap.envs.maze import AGENT_RADIUS, CELL, GOAL_RADIUS, Maze
 from cogmap.envs.maze_map import MazeMap
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import evaluate
-from cogmap.planning.candidates import directions
 from cogmap.theory.walk import ReversibleWalk
 from cogmap.web.server import create_app
 
@@ -68,7 +67,7 @@ def test_the_map_is_the_agents_maze(chart, agent):
     assert chart["taus"] == [2**k for k in range(14)]
 
 
-def test_the_map_carries_the_constants_that_the_page_needs(chart, client):
+def test_the_map_carries_the_constants_that_the_page_needs(chart, client, agent):
     lengths = {
         "cell": CELL,
         "unit": MazeMap.unit,
@@ -76,7 +75,7 @@ def test_the_map_carries_the_constants_that_the_page_needs(chart, client):
         "goal_radius": GOAL_RADIUS,
     }
     assert {name: chart[name] for name in lengths} == lengths
-    assert chart["candidates"] == len(directions())
+    assert chart["candidates"] == agent.planning.directions
     schemas = client.get("/openapi.json").json()["components"]["schemas"]
     drawn = schemas["DrawRequest"]["properties"]["rows"]
     limits = {"smallest": drawn["minItems"], "largest": drawn["maxItems"]}
