@@ -146,7 +146,8 @@ def test_explore_import_and_train_on_data(tmp_path, maze_file, capsys):
     for folder in (str(walk), out):
         assert main(["info", folder]) == 0
     assert main(["info"]) == 0
-    assert "distinct" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "distinct" in text and "planning     planner gp, view 8.0, radii (1, 2, 3, 4, 6)" in text
 
 
 def test_resume_and_config_repeat_a_run(run, tmp_path):
