@@ -27,7 +27,7 @@ from cogmap.progress import Progress
 
 Statistics = dict[str, Tensor]
 Losses = Tensor | Mapping[str, Tensor]  # one for all parameters, or one for each part
-Loss = Callable[[Tensor], tuple[Losses, Statistics]]  # of the share of the steps that are done
+Loss = Callable[[], tuple[Losses, Statistics]]
 Schedule = Callable[[int, int], float]  # share of the peak learning rate, of step and steps
 
 REPORT_EVERY = 100  # steps between two lines of metrics.jsonl
@@ -40,8 +40,8 @@ class Objective(nn.Module):
         super().__init__()
         self.model, self._loss = model, loss
 
-    def forward(self, done: Tensor) -> tuple[Losses, Statistics]:
-        return self._loss(done)
+    def forward(self) -> tuple[Losses, Statistics]:
+        return self._loss()
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,6 @@ def train(
         for name, part in parts.items()
     ]
     optimiser = torch.optim.AdamW(groups, fused=True, capturable=device.type == "cuda")
-    share_done = torch.zeros((), device=device)
     first = 0
     if (state := runs.load_state(folder)) is not None:
         first = state["step"]
@@ -138,11 +137,11 @@ def train(
             ) from None
         for group, rate in zip(optimiser.param_groups, rates.values()):
             group["lr"] = rate  # the loaded one is a copy that the schedule would not reach
-        if rank.number == 0:
-            runs.trim_metrics(folder, first)
+    if rank.number == 0:
+        runs.trim_metrics(folder, first)
 
     def step() -> Statistics:
-        value, statistics = objective(share_done)
+        value, statistics = objective()
         optimiser.zero_grad(set_to_none=False)
         reported = descend(value, owned)
         optimiser.step()
@@ -168,7 +167,6 @@ def train(
     for number in progress(range(first, settings.steps)):
         for name, part in parts.items():
             rates[name].fill_(part.learning_rate * schedule(number, settings.steps))
-        share_done.fill_(number / settings.steps)
         statistics = step()
         done = number + 1
         if done % REPORT_EVERY == 0 or done == settings.steps:

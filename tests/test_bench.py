@@ -12,12 +12,17 @@ import torch
 
 from cogmap import Agent
 from cogmap.cli import main
+from cogmap.envs.maze import Maze
+from cogmap.envs.wandering import collect_walk
 from cogmap.planning.objective import IN_VIEW
 from cogmap.planning.settings import PAPER
 from cogmap.report import literal
 from cogmap.report.decisions import Cases
 from cogmap.report.speed import Clock
-from cogmap.temporal.losses import Batch, nce
+from cogmap.temporal.batches import Batch
+from cogmap.temporal.losses import nce
+from cogmap.temporal.settings import TemporalTraining
+from cogmap.temporal.train import build_model
 
 ROOT = Path(__file__).parent.parent
 LARGE = str(ROOT / "models/pointmaze-large")
@@ -95,20 +100,28 @@ def test_the_literal_decision_and_the_planner_on_every_horizon_choose_the_same_a
         assert choice == planner.decide(state, goal).candidate
 
 
-def test_the_literal_goal_score_is_the_models(agent):
+@pytest.mark.parametrize("loss", ["softmax", "nce"])
+def test_the_literal_goal_score_is_the_models(loss):
+    walk = collect_walk(Maze.load("medium"), steps=3000, seed=0)
+    recorded = None if loss == "nce" else 64
+    model = build_model(walk, TemporalTraining(loss=loss, recorded=recorded, width=32))
     taus = torch.tensor([1, 7, 300, 8192])
     observations, goal = torch.rand(5, 2) * 20, torch.tensor([4.0, 8.0])
     with torch.no_grad():
-        banks = literal.embedded_banks(agent.temporal, taus)
-        score = literal.goal_score(agent.temporal, observations, goal, taus, banks)
+        model.source_head.leave.weight.normal_()
+        model.betas.bias[0] = 2.0  # scores start close together
+        banks = literal.embedded_banks(model, taus)
+        score = literal.goal_score(model, observations, goal, taus, banks)
+        assert score.std(0).min() > 0.005
         for k, tau in enumerate(taus.tolist()):
-            expected = agent.temporal.pair_score(observations, goal[None], tau)[:, 0]
+            expected = model.pair_score(observations, goal[None], tau)[:, 0]
             torch.testing.assert_close(score[:, k], expected, atol=1e-4, rtol=1e-4)
 
 
-def test_the_literal_training_loss_is_nce_with_identity_counts():
+def test_the_literal_training_loss_is_nce_with_targets_of_other_pairs():
     scores = 4 * torch.randn(40, 40, generator=torch.Generator().manual_seed(0))
-    expected, _ = nce(Batch(scores[None], torch.eye(40)[None]))
+    pairs = torch.eye(40)
+    expected, _ = nce(Batch(scores[None], pairs, 1 - pairs), negatives=39)
     torch.testing.assert_close(literal.contrast(scores), expected)
 
 

@@ -158,7 +158,6 @@ def table_dataset() -> Trajectories:
         table=np.arange(24, dtype=np.uint8).reshape(4, 2, 3),
         index=np.array([0, 1, 1, 2, 0, 1, 1, 2], dtype=np.int32),
         hold=2,
-        spread=0.25,
         controls=False,
     )
 
@@ -179,7 +178,7 @@ def test_a_saved_dataset_is_loaded_as_it_was(make, tmp_path):
         else:
             assert after.dtype == before.dtype
             assert np.array_equal(after, before)
-    for name in ("hold", "spread", "controls", "source"):
+    for name in ("hold", "controls", "source"):
         assert getattr(loaded, name) == getattr(data, name)
     assert loaded.observation_shape == data.observation_shape
     assert len(loaded) == len(data)
@@ -194,6 +193,23 @@ def test_a_folder_that_does_not_say_holds_controls_unless_it_has_a_table(make, t
     assert Trajectories.load(tmp_path).controls == (make is rows_dataset)
     (tmp_path / "meta.json").write_text(json.dumps(meta | {"controls": "yes"}))
     with pytest.raises(CogmapError, match="controls='yes'"):
+        Trajectories.load(tmp_path)
+
+
+@both_layouts
+def test_what_older_versions_said_of_a_dataset_beside_this_does_not_matter(make, tmp_path):
+    make().save(tmp_path)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    (tmp_path / "meta.json").write_text(json.dumps(meta | {"spread": 0.35}))
+    loaded = Trajectories.load(tmp_path)
+    assert len(loaded) == len(make()) and loaded.hold == make().hold
+
+
+@pytest.mark.parametrize("hold", ["5", None, 2.5])
+def test_a_folder_whose_hold_is_no_whole_number_is_refused(hold, tmp_path):
+    rows_dataset().save(tmp_path)
+    (tmp_path / "meta.json").write_text(json.dumps({"format": 1, "hold": hold}))
+    with pytest.raises(CogmapError, match="want a whole number"):
         Trajectories.load(tmp_path)
 
 

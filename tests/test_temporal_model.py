@@ -93,14 +93,14 @@ def test_tied_scores_are_symmetric():
 def test_the_raw_score_is_eq_3(tied):
     model, x, y = untrained(tied=tied), points(5, seed=3), points(6, seed=4)
     h, g = embeddings(model, x, y)
-    beta0, beta1 = model.beta(model.horizon(TAUS))
+    beta0, beta1 = model.beta(model.horizon(TAUS), TAUS)
     assert (beta0 > 0).all()
     assert beta0.std() > 0.1
     assert beta1.std() > 0.1
     raw = model.raw_pair_score(x, y, TAUS)
     assert raw.shape == (len(TAUS), 5, 6)
     for t in range(len(TAUS)):
-        expected = beta0[t] * h[:, t] @ g[:, t].T + beta1[t]
+        expected = beta0[t] * (h[:, t] @ g[:, t].T - 1) + beta1[t]
         assert torch.allclose(raw[t], expected, atol=1e-5)
 
 
@@ -112,23 +112,24 @@ def test_one_tensor_for_both_sides_scores_as_two_equal_tensors(tied):
 
 
 @both_ways
-def test_some_rows_of_the_sources_score_as_in_the_whole(tied):
-    model, x = untrained(tied=tied), points(5, seed=3)
-    rows = torch.tensor([4, 0, 2])
-    for targets in (x, points(6, seed=4)):
-        whole = model.raw_pair_score(x, targets, TAUS)
-        some = model.raw_pair_score(x, targets, TAUS, rows=rows)
-        assert some.shape == (len(TAUS), 3, len(targets))
-        assert torch.allclose(some, whole[:, rows], atol=1e-5)
+def test_the_raw_score_is_largest_and_beta1_where_embeddings_coincide(tied):
+    model, x = untrained(tied=tied), points(9, seed=3)
+    h, g = embeddings(model, x, x)
+    coincide = (h[:, None] - g[None]).norm(dim=-1).permute(2, 0, 1) < 1e-6  # (T, B, B)
+    assert coincide.sum() == (9 * len(TAUS) if tied else 0)
+    _, beta1 = model.beta(model.horizon(TAUS), TAUS)
+    below = beta1[:, None, None] - model.raw_pair_score(x, x, TAUS)
+    assert (below[coincide].abs() < 1e-4).all()
+    assert (below[~coincide] > 0).all()
 
 
 @both_ways
 def test_exp_g_is_the_embedding_kernel_of_eq_21(tied):
     model, x, y = untrained(tied=tied), points(5, seed=3), points(6, seed=4)
     h, g = embeddings(model, x, y)
-    beta0, beta1 = (beta[:, None, None] for beta in model.beta(model.horizon(TAUS)))
+    beta0, beta1 = (beta[:, None, None] for beta in model.beta(model.horizon(TAUS), TAUS))
     square = (h[:, None] - g[None]).square().sum(-1).permute(2, 0, 1)  # (T, B, C)
-    kernel = (beta0 + beta1).exp() * (-beta0 / 2 * square).exp()
+    kernel = beta1.exp() * (-beta0 / 2 * square).exp()
     assert torch.allclose(model.raw_pair_score(x, y, TAUS).exp(), kernel, rtol=1e-3, atol=1e-6)
 
 
@@ -136,7 +137,7 @@ def test_tied_scores_fall_from_the_goal_as_eq_22_says():
     model = untrained(tied=True, normalised=False)
     x, goal = points(9, seed=3), points(1, seed=4)
     h, h_goal = embeddings(model, x, goal)
-    beta0, _ = model.beta(model.horizon(TAUS))
+    beta0, _ = model.beta(model.horizon(TAUS), TAUS)
     expected = beta0 / 2 * (h - h_goal).square().sum(-1)  # (N, T)
     score = model.goal_score(torch.cat([x, goal]), goal[0], TAUS)
     assert torch.allclose(score[-1] - score[:-1], expected, atol=1e-4)
@@ -190,30 +191,69 @@ def test_the_scorer_keeps_episodes_apart(tied, normalised):
         assert torch.allclose(score[episode], alone, atol=1e-4)
 
 
+SOME = torch.tensor([[4, 5, 6], [10, 0, 10], [1, 2, 3]])  # horizons of three episodes
+
+
 @both_scales
-@pytest.mark.parametrize("horizons", [1, 4, 7])
-def test_scores_in_chunks_are_the_scores_at_once(horizons, normalised, monkeypatch):
+@both_ways
+def test_scores_at_some_horizons_are_those_horizons_of_all_scores(tied, normalised):
+    scorer = LearnedScorer(untrained(tied=tied, normalised=normalised), TAUS)
+    x, goals = points(12, seed=3).view(3, 4, 2), scorer.embed_goals(points(3, seed=4))
+    every, some = scorer.score(x, goals), scorer.score(x, goals, SOME)
+    assert some.shape == (3, 4, 3)
+    for episode in range(3):
+        assert torch.allclose(some[episode], every[episode][:, SOME[episode]], atol=1e-5)
+    alone = scorer.score(x[:1], goals[:1], SOME[:1])
+    assert torch.allclose(alone, some[:1], atol=1e-5)
+
+
+@both_scales
+@pytest.mark.parametrize("at", [None, SOME], ids=["all", "some"])
+@pytest.mark.parametrize("kept", [0, 32], ids=["bank not kept", "bank kept"])
+@pytest.mark.parametrize("horizons", [1, 2, 7])
+def test_scores_in_chunks_are_the_scores_at_once(horizons, kept, at, normalised, monkeypatch):
     model = untrained(normalised=normalised)
-    x, goals = points(12, seed=3).view(2, 6, 2), points(2, seed=4)
+    x, goals = points(12, seed=3).view(3, 4, 2), points(3, seed=4)
     whole = LearnedScorer(model, TAUS)
-    expected = whole.score(x, whole.embed_goals(goals))
-    monkeypatch.setattr(scorer_module, "CHUNK", horizons * 12 * 16)
+    expected = whole.score(x, whole.embed_goals(goals), at)
+    numbers = max(12 * 16, 13 * 8) if at is None else 3 * 13 * 8  # of one horizon
+    monkeypatch.setattr(scorer_module, "CHUNK", horizons * numbers)
+    monkeypatch.setattr(scorer_module, "KEPT", kept)
     chunked = LearnedScorer(model, TAUS)
     for _ in range(2):  # the second time from what it kept of the bank
-        score = chunked.score(x, chunked.embed_goals(goals))
+        score = chunked.score(x, chunked.embed_goals(goals), at)
         assert torch.allclose(score, expected, atol=1e-4)
 
 
-def test_what_the_scorer_keeps_of_the_bank_does_not_outlive_a_change_of_chunks(monkeypatch):
-    model = untrained()
-    goals = points(1, seed=4)
-    monkeypatch.setattr(scorer_module, "CHUNK", 5 * 8 * 16)
+@pytest.mark.parametrize(("kept", "passes"), [(32, [11]), (0, [1] * 22)])
+def test_a_bank_is_embedded_once_where_it_is_small_and_horizon_by_horizon_where_it_is_large(
+    kept, passes, monkeypatch
+):
+    monkeypatch.setattr(scorer_module, "KEPT", kept)
+    monkeypatch.setattr(scorer_module, "CHUNK", 11 * 13 * 16 if kept else 1)
+    model = untrained(tied=False)
     scorer = LearnedScorer(model, TAUS)
-    for count in (8, 40, 2, 8):  # 5, 1 and 20 horizons at once
-        x = points(count, seed=count)
-        score = scorer.score(x[None], scorer.embed_goals(goals))[0]
-        expected = torch.cat([model.pair_score(x, goals, int(tau)) for tau in TAUS], dim=1)
-        assert torch.allclose(score, expected, atol=1e-4)
+    goals = scorer.embed_goals(points(1, seed=4))
+    asked, embed = [], model.target_head.forward
+
+    def noted(feature, horizon):
+        asked.append(len(horizon))
+        assert len(feature) == 13
+        return embed(feature, horizon)
+
+    monkeypatch.setattr(model.target_head, "forward", noted)
+    for seed in (5, 6):
+        scorer.score(points(2, seed=seed)[None], goals)
+    assert asked == passes
+
+
+def test_a_source_that_is_far_from_the_whole_bank_has_a_finite_score():
+    """So that no gain of a candidate is infinity less infinity."""
+    model, x, taus = untrained(), points(1, seed=3), torch.tensor([1])
+    model.betas.bias[0] = 9.0
+    _, beta1 = model.beta(model.horizon(taus), taus)
+    assert (model.raw_pair_score(x, model.bank, taus) - beta1).max() < -104  # exp of it is nothing
+    assert model.goal_score(x, points(1, seed=4)[0], taus).isfinite().all()
 
 
 def test_scoring_for_planning_asks_for_no_gradients():
@@ -249,11 +289,25 @@ def test_fourier_features_stay_finite_where_the_data_has_no_width():
     assert flat(LOW[None]).isfinite().all()
 
 
-def test_first_scores_start_from_the_same_betas_at_every_horizon():
-    model = TemporalModel(TemporalConfig(observation_shape=(2,), width=8), low=LOW, high=HIGH)
-    beta0, beta1 = model.beta(model.horizon(TAUS))
-    assert torch.allclose(beta0, torch.full((len(TAUS),), 10.0))
-    assert torch.allclose(beta1, torch.full((len(TAUS),), -3.0))
+@pytest.mark.parametrize("coupling", [30.0, 200.0])
+def test_beta0_begins_as_coupling_over_tau_and_at_least_one_and_beta1_alike_everywhere(coupling):
+    """G falls as -distance^2 / tau at short horizons (Prop. 1)."""
+    config = TemporalConfig(observation_shape=(2,), width=8, coupling=coupling)
+    model = TemporalModel(config, low=LOW, high=HIGH)
+    beta0, beta1 = model.beta(model.horizon(TAUS), TAUS)
+    expected = [max(1.0, coupling / tau) for tau in TAUS.tolist()]
+    assert torch.allclose(beta0, torch.tensor(expected))
+    assert beta0[0] == coupling and beta0[-1] == 1.0
+    assert torch.allclose(beta1, torch.full((len(TAUS),), 7.0))
+
+
+def test_what_is_learned_of_beta0_is_a_factor_of_where_it_begins():
+    model = untrained()
+    log_factor = model.betas(model.horizon(TAUS))[:, 0]
+    beta0, _ = model.beta(model.horizon(TAUS), TAUS)
+    begins = (30.0 / TAUS).clamp(min=1.0)
+    assert log_factor.abs().max() > 0.1
+    assert torch.allclose(beta0, begins * log_factor.exp())
 
 
 def test_one_seed_makes_one_model():

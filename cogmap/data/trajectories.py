@@ -2,7 +2,7 @@
 
 On disk a dataset is a folder of columns, opened by memory map:
 
-    meta.json            format, hold, spread, controls, source (free text)
+    meta.json            format, hold, controls, source (free text)
     episode_starts.npy   (E,)       row at which each episode begins; the first is 0
     actions.npy          (N, A)     the action taken at each row; the last row of an episode: unused
     observations.npy     (N, ...)   one observation a row, or, where observations repeat,
@@ -12,9 +12,7 @@ On disk a dataset is a folder of columns, opened by memory map:
 Row t and row t + tau of one episode are a pair at horizon tau; rows t and t + 1 with the action of
 row t are a transition. An action is held for `hold` simulator steps between two rows. `controls`
 says whether actions are what was sent to the simulator, so that local dynamics can learn from
-them; those of a lattice walk are moves between its points. A row of a table may stand for all
-states up to `spread` around it: a lattice walk visits points, but the agent it speaks for will
-stand between and beside them.
+them; those of a lattice walk are moves between its points.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +38,6 @@ class Trajectories:
     index: np.ndarray | None = None  # (N,) int32 into table
     actions: np.ndarray | None = None  # (N, A) float32
     hold: int = 1  # simulator steps between two rows
-    spread: float = 0.0  # how far around a table's row its states reach, on each axis
     controls: bool = True  # whether the actions are what was sent to the simulator
     source: str = ""  # how it was made, for a reader
 
@@ -128,9 +124,8 @@ class Trajectories:
                 with temporary.open("wb") as file:
                     np.save(file, column)
                 temporary.replace(path)
-            meta: dict[str, Any] = {"format": FORMAT, "hold": self.hold, "spread": self.spread}
-            meta |= {"controls": self.controls, "source": self.source}
-            (folder / "meta.json").write_text(json.dumps(meta) + "\n")
+            about = {"hold": self.hold, "controls": self.controls, "source": self.source}
+            (folder / "meta.json").write_text(json.dumps({"format": FORMAT} | about) + "\n")
         except OSError as error:
             if folder.is_dir():
                 temporary.unlink(missing_ok=True)
@@ -150,11 +145,9 @@ class Trajectories:
             ) from None
         if not isinstance(meta, dict) or meta.get("format") != FORMAT:
             raise CogmapError(f"{folder}/meta.json is not of format {FORMAT}; make it anew.")
-        hold, spread = meta.get("hold", 1), meta.get("spread", 0.0)
-        if not isinstance(hold, int) or not isinstance(spread, int | float):
-            raise CogmapError(
-                f"{folder}/meta.json: hold={hold!r}, spread={spread!r}; want numbers."
-            )
+        hold = meta.get("hold", 1)
+        if not isinstance(hold, int):
+            raise CogmapError(f"{folder}/meta.json: hold={hold!r}; want a whole number.")
 
         def column(name: str) -> np.ndarray | None:
             path = folder / f"{name}.npy"
@@ -180,7 +173,6 @@ class Trajectories:
             index=column("index"),
             actions=column("actions"),
             hold=hold,
-            spread=float(spread),
             controls=controls,
             source=str(meta.get("source", "")),
         )

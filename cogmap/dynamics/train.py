@@ -61,7 +61,7 @@ def train_dynamics(
     generator = torch.Generator(chip).manual_seed(seed)
     one = torch.ones((), dtype=torch.long, device=chip)
 
-    def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss() -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.batch, generator=generator, device=chip, dtype=torch.float64)
         here, there = episodes.pairs(one, u)  # 3
         value = squared_error(model(states[here], actions[here]), states[there])

@@ -96,7 +96,6 @@ class Album:
             walk,
             table=self.pictures,
             index=rows[walk.index, view].astype(np.int32),
-            spread=0.0,
             source=f"{walk.source}, pictures",
         )
 

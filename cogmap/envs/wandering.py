@@ -13,7 +13,6 @@ from cogmap.explore.walks import coverage_mask, graph_walk, masked, scattered_ma
 from cogmap.progress import Progress
 
 SIMULATOR_STEPS_PER_MOVE = 5  # Sec. 4.1: five simulator steps per lattice transition
-LATTICE_SPREAD = 0.35  # a ball pressed to a wall rests 0.34 beyond the outermost lattice points
 
 
 def explorable(
@@ -65,7 +64,6 @@ def collect_walk(
         index=np.concatenate(index),
         actions=np.concatenate(actions),
         hold=SIMULATOR_STEPS_PER_MOVE,
-        spread=LATTICE_SPREAD,
         controls=False,
         source=f"lattice walk in {maze.name}, {steps} steps, {share}, seed {seed}",
     )

@@ -48,8 +48,8 @@ def train_temporal(
 def encode(trunk: nn.Module, head: nn.Module, observations: Tensor, horizon: Tensor) -> Tensor:
     """One full encoder pass for each observation at each horizon. (N, d), (T, E) -> (N, T, D)"""
     repeated = observations.repeat_interleave(len(horizon), 0)  # (N T, d)
-    # With one more axis in front, the head pairs row with row instead of each row with all.
-    embedded = head(trunk(repeated)[None], horizon.repeat(len(observations), 1))
+    # Groups of one row and one horizon: the head pairs every row of a group with its horizons.
+    embedded = head(trunk(repeated)[:, None], horizon.repeat(len(observations), 1)[:, None])
     return embedded.reshape(len(observations), len(horizon), -1)
 
 

@@ -54,14 +54,11 @@ class Batches:
         device = episodes.starts.device
         self._episodes, self._settings = episodes, settings
         self._rows = Rows(data, device, held=device.type != "cpu")
+        self._longest = settings.recorded or settings.tau_max
         itself = torch.eye(2 * settings.batch, device=device)
         partner = itself.roll(settings.batch, dims=0)
         self._other = 1 - itself - partner
-        self._positive = partner
-        if not settings.tied:  # only what came later follows
-            self._positive = partner * (torch.arange(len(partner)) < settings.batch)[:, None].to(
-                device
-            )
+        self._positive = partner if settings.tied else partner.triu()  # only x has a target
         self._short = torch.bfloat16 if device.type == "cuda" else torch.float32
 
     def draw(
@@ -75,13 +72,11 @@ class Batches:
         shape = len(taus), 1 + self._settings.batch
         u = torch.rand(shape, generator=generator, device=taus.device, dtype=torch.float64)[share]
         taus = taus[share]
-        longest = self._settings.recorded
-        if longest is None:
-            looks = [self._look(model, *each) for each in zip(taus, u[:, 1:])]
+        lags = recorded_lags(taus, u[:, 0], self._longest)
+        looks = [self._look(model, *each) for each in zip(lags, u[:, 1:])]
+        if self._longest >= self._settings.tau_max:  # nothing to compose
             plain = [model.raw_pair_score(x, x, tau[None]) for x, tau in zip(looks, taus)]
             return Batch(torch.cat(plain), self._positive, self._other)
-        lags = recorded_lags(taus, u[:, 0], longest)
-        looks = [self._look(model, *each) for each in zip(lags, u[:, 1:])]
         parts = [self._compose(model, *each) for each in zip(looks, taus, lags)]
         scores, far, expected = (torch.stack(part) for part in zip(*parts))
         longer = (lags < taus).float()

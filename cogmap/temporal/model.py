@@ -19,7 +19,7 @@ from cogmap.temporal.eyes import Convolution, Keypoints
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.settings import Encoder
 
-FIRST_BETA1 = 7.0
+FIRST_BETA1 = 7.0  # G where embeddings coincide: one of e^7, about a thousand, states
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,12 @@ class TemporalConfig:
     """Subtract each source's log-partition over the bank (Eq. 12); the softmax loss needs it."""
     bank_size: int = 0
     """Reference observations kept to stand for p0; 0 until the data is seen."""
-    encoder: Encoder = "auto"
-    """What makes a look of an observation; files of 0.3.0 do not say: it goes by the shape."""
+    encoder: Encoder = "state"
+    """What makes a look of an observation."""
     keypoints: int = 8
     """Positions that a picture is reduced to by keypoints."""
     convolution_size: int = 32
     """Numbers that a picture is reduced to by a convolution."""
-
-    def __post_init__(self) -> None:
-        if self.encoder == "auto":
-            object.__setattr__(self, "encoder", "keypoints" if self.sees else "state")
 
     @property
     def sees(self) -> bool:
@@ -149,13 +145,10 @@ class TemporalModel(nn.Module):
         log_beta0, beta1 = self.betas(horizon).unbind(-1)
         return log_beta0.exp() * (self.config.coupling / taus).clamp(min=1.0), beta1
 
-    def raw_pair_score(
-        self, sources: Tensor, targets: Tensor, taus: Tensor, *, rows: Tensor | None = None
-    ) -> Tensor:
-        """beta0 <h, g> + beta1 for every pair: what training contrasts. -> (T, B, C)
+    def raw_pair_score(self, sources: Tensor, targets: Tensor, taus: Tensor) -> Tensor:
+        """beta0 (<h, g> - 1) + beta1 for every pair: what training contrasts. -> (T, B, C)
 
-        `rows` keeps some of the sources. Tied encoders that are given one tensor for both sides
-        encode it once.
+        Tied encoders that are given one tensor for both sides encode it once.
         """
         horizon = self.horizon(taus)
         beta0, beta1 = self.beta(horizon, taus)
@@ -164,8 +157,6 @@ class TemporalModel(nn.Module):
             g = h
         else:
             g = self.target_head(self.target_trunk(targets), horizon)  # (C, T, D)
-        if rows is not None:
-            h = h[rows]
         scaled = h.transpose(0, 1) * beta0[:, None, None]  # (T, B, D): cheaper than scaling scores
         return torch.baddbmm((beta1 - beta0)[:, None, None], scaled, g.permute(1, 2, 0))
 
@@ -178,7 +169,7 @@ class TemporalModel(nn.Module):
         return score
 
     def log_partition(self, sources: Tensor, taus: Tensor) -> Tensor:
-        """log E_p0 exp(beta0 <h, g> + beta1) of each source over the bank (Eq. 12). -> (B, T)"""
+        """log E_p0 exp(raw score) of each source over the bank (Eq. 12). -> (B, T)"""
         raw = self.raw_pair_score(sources, self.bank, taus)  # (T, B, R)
         return torch.logsumexp(raw + self.bank_log_share, dim=-1).T
 

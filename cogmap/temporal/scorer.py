@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Numbers in the largest intermediate tensor: 4 MB stay in a processor's cache; a GPU wants few
 # launches instead.
 CHUNK, GPU_CHUNK = 1 << 20, 1 << 26
-KEPT = 1 << 25  # numbers of the bank's embeddings that are kept
+KEPT = 32  # times that many numbers of the bank's embeddings are kept at most
 
 
 class LearnedScorer:
@@ -36,7 +36,7 @@ class LearnedScorer:
             self._horizon = model.horizon(self.taus)  # (T, E)
             self._beta0, self._beta1 = model.beta(self._horizon, self.taus)
             self._bank_feature = model.target_trunk(model.bank)
-        self._bank: Tensor | None = None
+        self._bank: Tensor | None = None  # (T, D, R)
 
     @torch.no_grad()
     def embed_goals(self, goals: Tensor) -> Tensor:
@@ -51,8 +51,10 @@ class LearnedScorer:
         if at is None:
             at = torch.arange(len(self.taus), device=self.taus.device)[None]
         feature = feature.view(len(at), -1, feature.shape[-1])  # (G, N, W)
+        # Of one horizon: the head's hidden units, or the bank's embeddings.
+        numbers = max(feature.numel(), len(at) * len(self._bank_feature) * goals.shape[-1])
         parts = []
-        for some in at.split(max(1, self._chunk // feature.numel()), dim=1):  # (G, t)
+        for some in at.split(max(1, self._chunk // numbers), dim=1):  # (G, t)
             h = self.model.source_head(feature, self._horizon[some])  # (G, N, t, D)
             asked = some.expand(episodes, -1)
             towards = goals.gather(1, asked[..., None].expand(-1, -1, goals.shape[-1]))
@@ -67,14 +69,24 @@ class LearnedScorer:
         """log E_p0 exp(G) of each source over the bank. (G, N, t, D), (G, t) -> (G, N, t)"""
         ours = h.transpose(1, 2).flatten(0, 1)  # (G t, N, D)
         beta0, beta1 = self._beta0[some], self._beta1[some]
-        bank = self._embedded_bank()[some].flatten(0, 1)  # (G t, D, R)
         share = self.model.bank_log_share.exp()
-        mass = torch.bmm(ours, bank).sub_(beta0.flatten()[:, None, None]).exp_() @ share
+        mass = torch.bmm(ours, self._bank_at(some.flatten()))  # (G t, N, R)
+        mass = mass.sub_(beta0.flatten()[:, None, None]).exp_() @ share
+        mass = mass.clamp(min=torch.finfo(mass.dtype).tiny)  # of a source far from everything
         return mass.log().view(*some.shape, -1).transpose(1, 2) + beta1[:, None]
 
-    def _embedded_bank(self) -> Tensor:
-        """beta0 g(y, tau) of the bank at every horizon. (T, D, R)"""
+    def _bank_at(self, some: Tensor) -> Tensor:
+        """beta0 g(y, tau) of the bank, kept unless it is large. (t,) -> (t, D, R)"""
+        size = len(self.taus) * len(self._bank_feature) * self.model.config.embedding
+        if size > KEPT * self._chunk:
+            return self._embedded_bank(some)
         if self._bank is None:
-            g = self.model.target_head(self._bank_feature, self._horizon)  # (R, T, D)
-            self._bank = g.permute(1, 2, 0).contiguous() * self._beta0[:, None, None]
-        return self._bank
+            self._bank = self._embedded_bank(torch.arange(len(self.taus), device=some.device))
+        return self._bank[some]
+
+    def _embedded_bank(self, some: Tensor) -> Tensor:
+        parts = []
+        for few in some.split(max(1, self._chunk // self._bank_feature.numel())):
+            g = self.model.target_head(self._bank_feature, self._horizon[few])  # (R, t, D)
+            parts.append(g.permute(1, 2, 0) * self._beta0[few, None, None])
+        return torch.cat(parts)

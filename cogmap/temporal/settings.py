@@ -52,15 +52,13 @@ class TemporalTraining:
     """Updates between two checkpoints."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "lags", "width", "embedding", "checkpoint_every"):
+        for name in ("steps", "lags", "tau_max", "width", "embedding", "checkpoint_every"):
             if getattr(self, name) < 1:
                 raise CogmapError(f"{name}={getattr(self, name)}; give at least 1.")
         if self.batch < 2:
             raise CogmapError(f"batch={self.batch}; a contrast needs at least 2 pairs.")
         if self.negatives is not None and self.negatives <= 0:
             raise CogmapError(f"negatives={self.negatives}; give a positive number.")
-        if self.tau_max < 1:
-            raise CogmapError(f"tau_max={self.tau_max} is below 1; horizons count steps from 1 on.")
         if self.recorded is not None and self.recorded < 1:
             raise CogmapError(f"recorded={self.recorded}; give at least 1 step, or None.")
         if self.recorded is not None and self.loss == "nce":

@@ -48,10 +48,8 @@ def reference(data: Trajectories, *, seed: int) -> tuple[np.ndarray, np.ndarray]
     observations, share = data.distinct()
     seen = np.flatnonzero(share)
     if len(seen) > BANK_LIMIT:
-        rng = np.random.default_rng(seed)
-        rows = np.sort(rng.choice(len(observations), BANK_LIMIT, replace=False, p=share))
-        return observations[rows], np.full(BANK_LIMIT, -np.log(BANK_LIMIT))
-    return observations[seen], np.log(share[seen])
+        seen = np.sort(np.random.default_rng(seed).choice(seen, BANK_LIMIT, replace=False))
+    return observations[seen], np.log(share[seen] / share[seen].sum())
 
 
 def background_of(pictures: np.ndarray) -> Tensor:
@@ -152,7 +150,7 @@ def train_temporal(
     batches = Batches(data, episodes, settings)
     share = devices.rank().share(settings.lags, "lags")
 
-    def loss(done: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss() -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.lags, generator=generator, device=chip)
         parts = torch.arange(settings.lags, device=chip)  # one horizon in each equal part
         taus = law((parts + u) / settings.lags, settings.tau_max)  # 3
@@ -179,8 +177,11 @@ def train_temporal(
 
 def load_temporal(folder: Path, *, device: torch.device | str = "cpu") -> TemporalModel:
     """A trained model from its folder."""
-    values = runs.read_json(folder / "config.json")
-    config = runs.settings_from(TemporalConfig, values, where=str(folder / "config.json"))
+    path = folder / "config.json"
+    values = runs.read_json(path)
+    config = runs.settings_from(TemporalConfig, values, where=str(path))
+    if "coupling" not in values:  # its weights mean another function
+        raise CogmapError(f"{path}: this model was trained by an older cogmap; train it again.")
     size = config.look_size
     model = TemporalModel(config, low=torch.zeros(size), high=torch.ones(size))
     runs.load_weights(folder, model)
