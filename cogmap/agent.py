@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -77,7 +76,6 @@ class Agent:
         *,
         world: World | None = None,
         tau_max: int | None = None,
-        radii: Sequence[int] | None = None,
         score: Literal["learned", "exact"] = "learned",
         every_horizon: bool = False,
     ) -> Planner:
@@ -100,8 +98,6 @@ class Agent:
             chosen = planner
         else:
             chosen = rule(settings, tau_max=longest, every_horizon=every_horizon)
-        if radii is not None:
-            chosen = replace(chosen, radii=tuple(radii))
         taus = torch.as_tensor(chosen.horizons.taus).to(self.dynamics.reach.device)
         scorer: Scorer = LearnedScorer(self.temporal, taus)
         if score == "exact":

@@ -115,21 +115,21 @@ class Choice:
     """How to plan. What is left out is as the run's config.json has it."""
 
     planner: str | None = None
-    """log (recommended), gp, pap, geometric, or beta=NUMBER."""
+    """gp, pap, or beta=NUMBER; as in the paper with --view None --radii 1 --memory False."""
+    view: Literal["own"] | float | None = "own"
+    """Horizons to ask: up to the shortest with G >= -view nats; None: all; own: the run's."""
     tau_max: int | None = None
     """Longest horizon to plan with; by default the model's."""
     radii: str | None = None
-    """Units along a candidate at which it is judged, as 1,2,3,4,6; by default the planner's."""
+    """Units along a candidate at which it is judged, as 1,2,3,4,6."""
     directions: int | None = None
     """Candidate actions of each decision."""
-    floor: float | None = None
-    """log: scores below this say "far" and no more, in nats."""
-    memory: float | None = None
-    """log, geometric: what a place loses each time it is seen."""
+    memory: bool | None = None
+    """Whether places that were seen before come last."""
     score: Literal["learned", "exact"] = "learned"
     """exact: the true score of the lattice walk, the ceiling of any learned one."""
     every_horizon: bool = False
-    """Sum over each integer horizon instead of a quadrature."""
+    """Sum over each integer horizon instead of a quadrature; with --view None."""
     maze: str | None = None
     """Act in this maze instead of the run's own."""
     physics: Physics = "mujoco"
@@ -204,6 +204,7 @@ class Reproduce:
     name: Annotated[
         Literal[
             "maze-state",
+            "readings",
             "maze-vision",
             "horizons",
             "data",
@@ -214,7 +215,8 @@ class Reproduce:
         ],
         tyro.conf.Positional,
     ]
-    """Table 1A, Table 1B, Fig. 2, Table 2, Table 4, or three that the paper does not have."""
+    """Table 1A, readings of the paper's loss, Table 1B, Fig. 2, Table 2, Table 4, or three that the
+    paper does not have."""
     seeds: int = 3
     """Training seeds, 0 on."""
     workers: int = 1
@@ -295,7 +297,7 @@ class Report:
     html: Path
     """File to write."""
     planner: str | None = None
-    """log (recommended), gp, pap, geometric, or beta=NUMBER; by default the run's."""
+    """gp, pap, or beta=NUMBER; by default the run's."""
     tasks: str | None = None
     """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]."""
     episodes: int | None = None

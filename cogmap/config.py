@@ -18,7 +18,7 @@ from cogmap.planning.settings import Planning
 from cogmap.settings import RunSettings
 from cogmap.temporal.settings import TemporalTraining
 
-FORMAT = 2
+FORMAT = 3  # the weights of 1 and 2 stand for another G
 METHOD = "cogmap"  # what a run folder says was trained in it; rivals say their own names
 GROUPS = {
     "exploration": Exploration,
@@ -78,14 +78,12 @@ class RunConfig:
 
     @classmethod
     def read(cls, path: Path) -> RunConfig:
-        """Of this version, or of 0.3.0."""
         values = runs.read_json(path)
         known = values.get("format") if isinstance(values, dict) else None
-        if known == 1:
-            values = _from_format_1(values)
-        elif known != FORMAT:
+        if known != FORMAT:
             raise CogmapError(
-                f"{path} holds no training settings of this version; train a new run."
+                f"{path} is of another version (format {known}, not {FORMAT}), whose weights stand "
+                "for something else; train again."
             )
         settings: dict[str, Any] = {
             name: runs.settings_from(kind, values.get(name, {}), where=f"{path}, {name}")
@@ -108,26 +106,3 @@ def fingerprint(values: Any) -> str:
     """A short hash of settings: equal for equal settings, on any machine."""
     text = json.dumps(values, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _from_format_1(values: dict[str, Any]) -> dict[str, Any]:
-    """config.json of 0.3.0: the temporal settings beside all others, a maze the only world."""
-    exploring = {f.name for f in dataclasses.fields(Exploration)}
-    training = {f.name for f in dataclasses.fields(TemporalTraining)}
-    kept = ("seed", "device", "data", "dynamics_data", "dynamics")
-    converted: dict[str, Any] = {name: values[name] for name in kept if name in values}
-    converted["exploration"] = {k: v for k, v in values.items() if k in exploring}
-    converted["temporal"] = {k: v for k, v in values.items() if k in training}
-    converted["world"] = None
-    if values.get("maze") is not None:
-        converted["world"] = {
-            "kind": "pointmaze",
-            "maze": values["maze"],
-            "physics": values.get("physics", "mujoco"),
-            "observation": values.get("observation", "state"),
-        }
-    unknown = set(values) - exploring - training - set(kept)
-    unknown -= {"format", "maze", "physics", "observation"}
-    if unknown:
-        raise CogmapError(f"config.json: unknown setting {sorted(unknown)[0]!r}.")
-    return converted

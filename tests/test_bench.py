@@ -14,6 +14,8 @@ from cogmap import Agent
 from cogmap.cli import main
 from cogmap.envs.maze import Maze
 from cogmap.envs.wandering import collect_walk
+from cogmap.planning.objective import IN_VIEW
+from cogmap.planning.settings import PAPER
 from cogmap.report import literal
 from cogmap.report.decisions import Cases
 from cogmap.report.speed import Clock
@@ -44,7 +46,7 @@ def test_bench_prints_every_figure_and_writes_them(tmp_path, capsys):
         "beside a busy process",
         "share of the float32 rate",
         "one decision, literal, 64 horizons",
-        "one decision, log, the default",
+        f"one decision, the default, {IN_VIEW} of",
         "10 decisions at once, quadrature",
         "same action as literal",
         "memory, training",
@@ -81,7 +83,7 @@ def test_bench_makes_a_model_where_there_is_none_on_a_host_without_extras(tmp_pa
 
 def test_the_literal_decision_and_the_planner_on_every_horizon_choose_the_same_action(agent):
     world = replace(agent.world, physics="kinematic")
-    planner = agent.planner("gp", world=world, tau_max=96, every_horizon=True)
+    planner = agent.planner(PAPER, world=world, tau_max=96, every_horizon=True)
     taus = torch.arange(1, 97)
     banks = literal.embedded_banks(agent.temporal, taus)
     cases = Cases.draw(world.maze, count=12)

@@ -15,11 +15,12 @@ import pytest
 from cogmap.cli import main
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.explore.settings import Exploration
+from cogmap.planning.objective import IN_VIEW
 from cogmap.settings import RunSettings
 
 ROOT = Path(__file__).parent.parent
 LARGE = str(ROOT / "models/pointmaze-large")
-TINY = ["--steps", "4", "--lags", "1", "--pairs", "256", "--width", "16", "--embedding", "8"]
+TINY = ["--steps", "4", "--lags", "1", "--batch", "32", "--width", "16", "--embedding", "8"]
 TINY += ["--dynamics.steps", "4", "--dynamics.width", "16", "--walk-steps", "3000"]
 TINY += ["--action-steps", "400", "--tau-max", "64", "--device", "cpu"]
 ROOMS = "#######\n#..#..#\n#.....#\n#..#..#\n#######\n"
@@ -62,7 +63,7 @@ def test_train_on_a_text_maze_then_evaluate_and_plan(run, maze_file, tmp_path, c
     assert len({row["settings"] for row in rows}) == 3
     assert rows[1]["trained_on"] == rows[1]["hardware"] and "commit" in rows[1]
     again = ["evaluate", run, "--budget", "40", "--results", str(tmp_path / "r/rows.jsonl")]
-    assert main(again) == 0 and main([*again, "--floor", "-2"]) == 0
+    assert main(again) == 0 and main([*again, "--view", "3"]) == 0
     *_, same, other = (tmp_path / "r/rows.jsonl").read_text().splitlines()
     assert json.loads(same)["settings"] == rows[1]["settings"] != json.loads(other)["settings"]
     assert "shortest path (ceiling)" in capsys.readouterr().out
@@ -75,20 +76,41 @@ def test_train_on_a_text_maze_then_evaluate_and_plan(run, maze_file, tmp_path, c
 def test_the_shipped_model_plans_from_the_command_line(capsys):
     assert main(["plan", LARGE, "--start", "0,0", "--goal", "12,16", "--physics", "kinematic"]) == 0
     text = capsys.readouterr().out
-    assert "reached the goal" in text and "horizon" in text.splitlines()[0]
+    head, _, *rows, outcome = text.splitlines()
+    assert "reached the goal" in outcome
+    _, _, _, _, asked, horizon, _ = zip(*map(str.split, rows), strict=True)
+    assert head.split()[4:6] == ["asked", "horizon"] and asked[-1] == f"1-{IN_VIEW}"
+    for span, tau in zip(asked, map(int, horizon)):
+        shortest, longest = map(int, span.split("-"))
+        assert shortest <= tau <= longest <= 2 * shortest + IN_VIEW
 
 
-@pytest.mark.parametrize("planner", ["gp", "pap", "log", "geometric", "beta=0.3"])
-def test_evaluate_with_every_planner_on_a_pairs_file(planner, tmp_path):
-    pairs = tmp_path / "pairs.json"
+def evaluated(tmp_path, *arguments: str) -> dict:
+    """The result on two pairs of Large with these arguments."""
+    pairs, out = tmp_path / "pairs.json", tmp_path / "out.json"
     pairs.write_text('[{"start": [0, 0], "goal": [8, 0]}, {"start": [4, 8], "goal": [12, 8]}]')
-    out = tmp_path / "out.json"
-    arguments = ["evaluate", LARGE, "--tasks", str(pairs), "--planner", planner, "--tau-max", "256"]
-    arguments += ["--budget", "200", "--json", str(out), "--device", "cpu"]
-    assert main(arguments) == 0
-    result = json.loads(out.read_text())
+    evaluate = ["evaluate", LARGE, "--tasks", str(pairs), "--tau-max", "256", "--device", "cpu"]
+    assert main([*evaluate, "--budget", "200", "--json", str(out), *arguments]) == 0
+    return json.loads(out.read_text())
+
+
+@pytest.mark.parametrize("planner", ["gp", "pap", "beta=0.3"])
+def test_evaluate_with_every_planner_on_a_pairs_file(planner, tmp_path):
+    result = evaluated(tmp_path, "--planner", planner)
     assert result["planner"] == planner and result["episodes"] == 2 and result["tau_max"] == 256
-    assert result["sr"] == 1.0
+    assert (result["view"], result["memory"], result["sr"]) == (8.0, True, 1.0)
+
+
+def test_the_papers_rule_is_asked_for_as_the_help_says(tmp_path, capsys):
+    words = "--view None --radii 1 --memory False"
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--help"])
+    helped = capsys.readouterr().out.replace("│", " ").split()
+    assert f"as in the paper with {words}." in " ".join(helped)
+    for planner in ("gp", "pap"):
+        result = evaluated(tmp_path, "--planner", planner, *words.split())
+        told = (result["planner"], result["view"], result["radii"], result["memory"])
+        assert told == (planner, None, [1], False)
 
 
 def test_evaluation_repeats_by_seed_and_takes_exact_scores(tmp_path):
@@ -124,7 +146,8 @@ def test_explore_import_and_train_on_data(tmp_path, maze_file, capsys):
     for folder in (str(walk), out):
         assert main(["info", folder]) == 0
     assert main(["info"]) == 0
-    assert "distinct" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "distinct" in text and "planning     planner gp, view 8.0, radii (1, 2, 3, 4, 6)" in text
 
 
 def test_resume_and_config_repeat_a_run(run, tmp_path):
@@ -171,7 +194,7 @@ def test_demo_runs_on_a_small_maze_and_continues(maze_file, tmp_path, monkeypatc
     def small(*, temporal, **given):
         return RunSettings(
             exploration=Exploration(walk_steps=9000, action_steps=400),
-            temporal=replace(temporal, pairs=256, width=16),
+            temporal=replace(temporal, batch=32, width=16),
             dynamics=DynamicsTraining(steps=4),
             **given,
         )
@@ -200,8 +223,6 @@ def test_random_actions_serve_for_pairs_and_transitions_and_as_pictures(maze_fil
     out = tmp_path / "run"
     assert main(["train", "--maze", maze_file, "--out", str(out), *TINY, "--walk", "actions"]) == 0
     assert (out / "data/walk").is_dir() and not (out / "data/actions").exists()
-    first = json.loads((out / "temporal/metrics.jsonl").read_text().splitlines()[0])
-    assert first == {"step": 0, "path": "rows", "distinct": None}
     seen = ["train", "--maze", "large", "--out", str(tmp_path / "seen"), *TINY]
     assert main([*seen, "--walk", "actions", "--observation", "image", "--steps", "1"]) == 0
 
@@ -241,6 +262,8 @@ def test_wrong_planners_and_horizons_are_refused(capsys):
     refused(capsys, [*evaluate, "--tau-max", "99999"], "tau_max=99999")
     refused(capsys, [*evaluate, "--radii", "0,1"], "radii")
     refused(capsys, [*evaluate, "--radii", "far"], "radii 'far'")
+    refused(capsys, [*evaluate, "--view", "-1"], "view=-1.0")
+    refused(capsys, [*evaluate, "--every-horizon"], "--view None")
     refused(capsys, [*evaluate, "--tasks", "nowhere.json"], "nowhere.json")
     refused(capsys, ["evaluate", LARGE, "--episodes", "0"], "episodes=0")
     refused(capsys, ["evaluate", LARGE, "--seed", "-1"], "seed=-1")

@@ -23,7 +23,7 @@ from cogmap.report.figures import embeddings, exact, fields, journeys, law, meas
 from cogmap.report.figures.projections import align, tsne
 from cogmap.report.figures.sheets import OF_A_RUN, OF_RESULTS
 from cogmap.report.routes import PAIRS, draw_routes
-from cogmap.report.studies import data, horizon_panels, readings
+from cogmap.report.studies import coverages, data, horizon_panels
 from cogmap.reproduce.studies import STUDIES, Scale
 from cogmap.temporal.train import load_temporal
 
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parent.parent
 LARGE = Maze.load("large")
 HALL = Maze.from_text("########\n#......#\n########", name="hall")
 ROOMS = "#######\n#..#..#\n#.....#\n#..#..#\n#######\n"
-TINY = ["--steps", "4", "--lags", "1", "--pairs", "256", "--width", "16", "--embedding", "8"]
+TINY = ["--steps", "4", "--lags", "1", "--batch", "32", "--width", "16", "--embedding", "8"]
 TINY += ["--dynamics.steps", "4", "--dynamics.width", "16", "--walk-steps", "3000"]
 TINY += ["--action-steps", "400", "--tau-max", "64", "--device", "cpu"]
 
@@ -219,8 +219,8 @@ def test_a_title_counts_the_routes_that_arrived():
         episode([(0, 0), (1, 0)], [8], goal=(2, 0), name=f"task{k}", success=k == 1)
         for k in (1, 2, 3)
     ]
-    journey = journeys.Journey("gp", 512, some)
-    assert journey.title == "GP, tau up to 512: reached 1 of 3"
+    journey = journeys.Journey("the paper's GP", 512, some)
+    assert journey.title == "the paper's GP, tau up to 512: reached 1 of 3"
     drawn = journey.only(journeys.drawn_tasks("large"))
     assert [e.task.name for e in drawn.episodes] == ["task1", "task3"]
     assert drawn.title.endswith("reached 1 of 2")
@@ -232,7 +232,9 @@ def test_a_title_counts_the_routes_that_arrived():
 
 def test_the_laws_line_is_three_eighths_of_the_distance_squared(axes):
     assert law.free_space_law(np.array([10.0]))[0] == pytest.approx(37.5)
-    found = law.Arguments("GP", np.array([1.0, 40.0]), np.array([2, 512]), np.array([True, False]))
+    found = law.Arguments(
+        "the paper's GP", np.array([1.0, 40.0]), np.array([2, 512]), np.array([True, False])
+    )
     law.draw_law(found, axes, tau_max=512)
     r, tau = next(each for each in axes.lines if each.get_linestyle() == "--").get_data()
     assert np.interp(10.0, r, tau) == pytest.approx(37.5, rel=0.01)
@@ -245,11 +247,13 @@ def test_distances_are_ways_around_walls():
     world = PointMaze(Maze.from_text(ROOMS, name="rooms"), physics="kinematic")
     # Straight through the middle wall it would be 8 units; the doorway is one row up.
     path = [(0.0, 0.0), (0.0, 1.0), (8.0, 4.0)]
-    found = law.arguments("GP", world.map, [episode(path, [64, 32], goal=(12.0, 0.0))])
+    found = law.arguments("the paper's GP", world.map, [episode(path, [64, 32], goal=(12.0, 0.0))])
     assert found.horizon.tolist() == [64, 32]
     assert found.distance[0] > found.distance[1] > 12.0
     hall = PointMaze(HALL, physics="kinematic")
-    straight = law.arguments("GP", hall.map, [episode([(0, 0), (1, 0)], [8], goal=(9, 0))])
+    straight = law.arguments(
+        "the paper's GP", hall.map, [episode([(0, 0), (1, 0)], [8], goal=(9, 0))]
+    )
     assert straight.distance.tolist() == [9.0]
 
 
@@ -264,7 +268,7 @@ def test_the_exact_score_decides_again_at_every_place_of_the_route(axes):
     route = [(x, 0) for x in range(20)]
     world = PointMaze(HALL, physics="kinematic")
     whole = episode(route, range(19), goal=(20, 0))
-    found = law.arguments("GP", world.map, [whole, whole], exact=Ruler())
+    found = law.arguments("the paper's GP", world.map, [whole, whole], exact=Ruler())
     assert found.exact.tolist() == [*range(20, 1, -1)] * 2
     assert np.allclose(found.distance, found.exact)
     law.draw_law(found, axes, tau_max=64)
@@ -354,8 +358,8 @@ def row(maze: str, variant: str, seed: int, planner: str, sr: float, **more) -> 
 
 
 def test_success_is_drawn_at_the_mean_of_its_seeds(axes):
-    rows = [row("large", "ours", s, "log", sr, tau_max=64) for s, sr in enumerate((0.5, 0.7))]
-    rows += [row("large", "ours", 0, "log", 1.0, tau_max=128)]
+    rows = [row("large", "ours", s, "gp", sr, tau_max=64) for s, sr in enumerate((0.5, 0.7))]
+    rows += [row("large", "ours", 0, "gp", 1.0, tau_max=128)]
     panels = horizon_panels(rows)
     curves.draw_success(panels["Large"], axes, title="Large", x="tau_max")
     x, y = axes.lines[0].get_data()
@@ -364,9 +368,9 @@ def test_success_is_drawn_at_the_mean_of_its_seeds(axes):
 
 
 def test_the_data_figure_shows_our_rates_beside_the_papers(axes):
-    rows = [row("giant", "0.4M", s, "log", sr) for s, sr in enumerate((0.9, 1.0))]
+    rows = [row("giant", "0.4M", s, "gp", sr) for s, sr in enumerate((0.9, 1.0))]
     points = measured.data_points(rows, "giant")
-    names = [name for name in paper.DATA for name in readings(name)]
+    names = [name for name in paper.DATA for name in coverages(name)]
     assert [point.name for point in points] == names and "c=0.75-scattered" in names
     measured.draw_data(points, axes, title="Giant")
     ours, gp, pap = (line(axes, marker).get_xydata() for marker in "os^")
@@ -381,7 +385,7 @@ def test_the_data_figure_shows_our_rates_beside_the_papers(axes):
 def test_the_rows_of_the_data_study_are_those_of_its_table():
     jobs = STUDIES["data"](Scale())
     studied = {job.about["variant"] for job in jobs}
-    shown = {reading for name in paper.DATA for reading in readings(name)}
+    shown = {reading for name in paper.DATA for reading in coverages(name)}
     assert studied == shown - {"4M", "c=1"} | {"ours"}
     asked = {job.about["variant"] for job in jobs if job.arguments.get("ends")}
     assert asked == {name for name in shown if name.startswith("c=0")}
@@ -391,12 +395,12 @@ def test_the_table_of_data_tells_success_where_both_ends_were_explored(tmp_path)
     made = {"hardware": "2 CPU cores", "command": "cogmap reproduce data", "minutes": 1.0}
     ends = [(5, 0.8), (15, 1.0), (0, None)]
     rows = [
-        row("large", "c=0.75-scattered", s, "log", 0.5, spl=0.4, cell=s, **made)
+        row("large", "c=0.75-scattered", s, "gp", 0.5, spl=0.4, cell=s, **made)
         | {"explored": count, "explored_sr": sr}
         for s, (count, sr) in enumerate(ends)
     ]
-    rows += [row("large", "c=0.50", 0, "log", 0.5, spl=0.4, cell="x", **made)]
-    rows += [row("giant", "c=0.25", 0, "log", 0.0, spl=0.0, cell="y", explored=0, **made)]
+    rows += [row("large", "c=0.50", 0, "gp", 0.5, spl=0.4, cell="x", **made)]
+    rows += [row("giant", "c=0.25", 0, "gp", 0.0, spl=0.0, cell="y", explored=0, **made)]
     lines = {line.split(" | ")[0]: line.split(" | ") for line in data(rows, tmp_path)}
     line = lines["| c=0.75-scattered"]
     assert line[1].startswith("0.50 / 0.40") and line[2] == "0.95 (20)"

@@ -28,7 +28,7 @@ from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.dynamics.train import train_dynamics
 from cogmap.planning.candidates import Candidates, directions
 from cogmap.planning.objective import Horizons, Rule
-from cogmap.planning.planner import Planner
+from cogmap.planning.planner import Memory, Planner
 from cogmap.temporal.batches import Batches
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import train_temporal
@@ -329,16 +329,25 @@ class Bowl:
         return goals
 
     def score(self, observations, goals, at=None):
-        return -(observations - goals[:, None]).square().sum(-1)[..., None] / self.taus
+        score = -(observations - goals[:, None]).square().sum(-1)[..., None] / self.taus
+        return score if at is None else score.gather(-1, at[:, None].expand(-1, len(score[0]), -1))
 
 
 def test_a_planner_computes_where_its_dynamics_lies():
-    mean = Rule("test", Horizons(np.array([1, 4, 16]), np.full(3, 1 / 3)), float("inf"))
-    planner = Planner(Bowl(), Straight(), mean, Candidates(directions(4), (1,)))
-    options = planner.weigh(np.zeros((1, 2)), np.array([[0.0, 2.0]]))
-    assert options.value.device.type == DEVICE.type
-    decision = planner.decide(np.zeros(2), np.array([0.0, 2.0]))
-    np.testing.assert_allclose(decision.action, [0.0, 1.0], atol=1e-6)
+    horizons = Horizons(np.array([1, 4, 16]), np.full(3, 1 / 3))
+    here, goal = np.zeros((1, 2)), np.array([[0.0, 2.0]])
+    for view in (None, 8.0):
+        mean = Rule("test", horizons, float("inf"), view, memory=True)
+        planner = Planner(Bowl(), Straight(), mean, Candidates(directions(4), (1,)))
+        options = planner.weigh(here, goal)
+        assert options.value.device.type == options.taus.device.type == DEVICE.type
+        memory, ways = Memory(), []
+        for _ in range(4):  # nothing that is tried moves the agent
+            [decision] = planner.decide_many(here, goal, memories=[memory])
+            memory.add(decision)
+            ways.append(decision.candidate)
+        assert ways[0] == 1 and sorted(ways) == [0, 1, 2, 3]
+        np.testing.assert_allclose(planner.decide(here[0], goal[0]).action, [0.0, 1.0], atol=1e-6)
 
 
 def main() -> int:

@@ -114,7 +114,7 @@ def test_the_hash_of_a_cell_knows_what_its_model_was_told_and_not_where_it_lies(
     other = replace(cell, needs=(changed(cell.needs[0], name="other"),))
     assert other.fingerprint != cell.fingerprint
     scale = Scale()
-    more = replace(scale, settings=replace(scale.settings, planning=Planning(floor=-4.0)))
+    more = replace(scale, settings=replace(scale.settings, planning=Planning(view=4.0)))
     for name, study in STUDIES.items():
         if name in ("maze-state", "maze-vision"):  # whose first cells are of no model
             continue

@@ -35,7 +35,7 @@ def result(chart, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def text(chart, result):
-    return page(chart, result, planner="log")
+    return page(chart, result, planner="gp")
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +87,14 @@ def test_the_routes_equal_the_episodes(result, record):
             assert np.allclose(kept, decision.values, rtol=1e-3)
 
 
+def test_each_decision_keeps_the_horizons_it_asked_and_its_progress_there(result, record):
+    for route, episode in zip(record["routes"], result.episodes, strict=True):
+        assert route["taus"] == [decision.taus.tolist() for decision in episode.decisions]
+        assert len(set(map(tuple, route["taus"]))) > 1  # other ones near the goal than far from it
+        for progress, decision in zip(route["progress"], episode.decisions, strict=True):
+            np.testing.assert_allclose(progress, decision.progress, rtol=1e-3)
+
+
 def test_the_tables_give_sr_with_its_interval_and_spl(text, result):
     low, high = result.interval
     for cell in (f"{result.sr:.2f}", f"{low:.2f}-{high:.2f}", f"{result.spl:.2f}", "softmax"):
@@ -96,7 +104,7 @@ def test_the_tables_give_sr_with_its_interval_and_spl(text, result):
 def test_a_report_of_many_episodes_holds_some_routes_and_counts_all(chart, result):
     result.episodes.extend(result.episodes * MOST_ROUTES)
     try:
-        many = page(chart, result, planner="log")
+        many = page(chart, result, planner="gp")
     finally:
         del result.episodes[2:]
     assert many.count("data-route=") >= MOST_ROUTES

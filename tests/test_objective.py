@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import math
 
@@ -9,15 +10,15 @@ from hypothesis import strategies as st
 
 from cogmap.errors import CogmapError
 from cogmap.planning.objective import (
+    IN_VIEW,
     Horizons,
-    geometric,
     horizon_weights,
-    log_progress,
+    in_view,
     objective,
     progress,
     rule,
 )
-from cogmap.planning.settings import Planning
+from cogmap.planning.settings import PAPER, Planning
 
 BETAS = [0.01, 0.1, 0.5, 1.0, 4.0, 30.0]
 
@@ -53,13 +54,6 @@ def test_progress_is_the_gain_in_exp_g():
 def test_at_one_horizon_progress_ranks_candidates_as_their_scores_do():
     there, here = deltas(1), deltas(2)[:1]
     assert (progress(there, here).argsort(0) == there.argsort(0)).all()
-
-
-def test_log_progress_is_the_gain_in_g_above_the_floor():
-    here = torch.tensor([[-9.0, -2.0, 0.0]])
-    there = torch.tensor([[-7.0, -3.0, 1.0], [-5.0, -8.0, 0.0]])
-    expected = torch.tensor([[0.0, -1.0, 1.0], [1.0, -4.0, 0.0]])
-    assert torch.equal(log_progress(there, here, floor=-6.0), expected)
 
 
 @both_weights
@@ -241,20 +235,18 @@ SMOOTH = {
 
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("tau_max", [100, 1000, 8192])
-@pytest.mark.parametrize("kind", ["every", "geometric"])
-def test_quadrature_gives_the_sums_over_every_integer(name, tau_max, kind):
-    full = Horizons.every(tau_max) if kind == "every" else geometric(tau_max, 0.99)[0]
+def test_quadrature_gives_the_sums_over_every_integer_to_one_in_a_hundred(name, tau_max):
+    full = Horizons.every(tau_max)
     few = full.quadrature()
     exact = full.weights @ SMOOTH[name](full.taus)
-    assert few.weights @ SMOOTH[name](few.taus) == pytest.approx(exact, rel=1e-3)
-    assert few.weights.sum() == pytest.approx(full.weights.sum())
+    assert few.weights @ SMOOTH[name](few.taus) == pytest.approx(exact, rel=1e-2)
 
 
-def test_quadrature_is_far_smaller_than_the_sum_it_stands_for():
+def test_quadrature_has_every_integer_at_first_and_then_four_nodes_an_octave():
     few = Horizons.every(8192).quadrature()
-    assert len(few.taus) < 200
-    assert (few.taus[:20] == np.arange(1, 21)).all()
-    assert few.taus[-1] == 8192
+    assert few.taus[:6].tolist() == [1, 2, 3, 4, 5, 6]
+    counts = [((few.taus > 2**k) & (few.taus <= 2 ** (k + 1))).sum() for k in range(2, 13)]
+    assert min(counts) == 3 and max(counts) == 5 and np.mean(counts) == pytest.approx(4, abs=0.2)
 
 
 @given(tau_max=st.integers(1, 20000))
@@ -268,7 +260,7 @@ def test_quadrature_keeps_weights_positive_and_horizons_within(tau_max):
     assert few.taus[-1] == tau_max
 
 
-@pytest.mark.parametrize("tau_max", range(1, 17))
+@pytest.mark.parametrize("tau_max", range(1, 9))
 def test_quadrature_of_few_horizons_is_every_integer(tau_max):
     few = Horizons.every(tau_max).quadrature()
     assert (few.taus == np.arange(1, tau_max + 1)).all()
@@ -282,22 +274,6 @@ def test_octaves_are_the_powers_of_two_up_to_tau_max(tau_max, last):
     assert np.allclose(octaves.weights, 1 / len(octaves.taus))
 
 
-@pytest.mark.parametrize("tau_max", [1, 50, 3000])
-@pytest.mark.parametrize("gamma", [0.5, 0.99])
-def test_geometric_weights_fall_by_gamma_from_horizon_zero_and_sum_to_one(tau_max, gamma):
-    horizons, zero = geometric(tau_max, gamma)
-    weights = np.append(zero, horizons.weights)
-    assert (horizons.taus == np.arange(1, tau_max + 1)).all()
-    assert weights.sum() == pytest.approx(1.0)
-    assert np.allclose(weights, zero * gamma ** np.arange(tau_max + 1), rtol=1e-9, atol=0.0)
-
-
-@pytest.mark.parametrize("gamma", [0.0, 1.0, -0.1, 1.5, math.nan])
-def test_geometric_weights_refuse_a_discount_outside_zero_and_one(gamma):
-    with pytest.raises(CogmapError, match="gamma="):
-        geometric(10, gamma)
-
-
 def test_rules_carry_the_temperatures_of_the_paper():
     assert rule(Planning(planner="gp"), tau_max=64).beta == 0.0
     assert rule(Planning(planner="pap"), tau_max=64).beta == math.inf
@@ -308,31 +284,67 @@ def test_rules_carry_the_temperatures_of_the_paper():
 
 @pytest.mark.parametrize("planner", ["gp", "pap", "beta=0.1"])
 def test_the_rules_of_the_paper_can_use_every_horizon(planner):
-    full = rule(Planning(planner=planner), tau_max=500, every_horizon=True).horizons
+    asked = dataclasses.replace(PAPER, planner=planner)
+    full = rule(asked, tau_max=500, every_horizon=True).horizons
     assert (full.taus == np.arange(1, 501)).all()
     assert np.allclose(full.weights, 1 / 500)
-    few = rule(Planning(planner=planner), tau_max=500).horizons
+    few = rule(asked, tau_max=500).horizons
     assert len(few.taus) < 500
     assert few.weights @ np.log(few.taus) == pytest.approx(np.log(full.taus).mean())
 
 
-def test_the_paper_rules_read_exp_g_and_the_log_rule_reads_g_above_its_floor():
-    assert rule(Planning(planner="gp"), tau_max=64).floor is None
-    assert rule(Planning(planner="pap"), tau_max=64).floor is None
-    log = rule(Planning(floor=-4.0), tau_max=64)
-    assert log.floor == -4.0
-    assert log.beta == math.inf
-    assert log.horizons.taus.tolist() == [1, 2, 4, 8, 16, 32, 64]
+def test_a_rule_that_asks_the_horizons_in_view_is_not_for_every_integer():
+    with pytest.raises(CogmapError, match="view=8.0.*--view None"):
+        rule(Planning(), tau_max=64, every_horizon=True)
 
 
-def test_the_geometric_rule_keeps_the_weight_of_horizon_zero():
-    for every_horizon in (False, True):
-        made = rule(
-            Planning(planner="geometric", gamma=0.9), tau_max=300, every_horizon=every_horizon
-        )
-        assert made.zero_weight == pytest.approx(geometric(300, 0.9)[1])
-        assert made.zero_weight + made.horizons.weights.sum() == pytest.approx(1.0)
-        assert len(made.horizons.taus) == 300 if every_horizon else len(made.horizons.taus) < 300
+def test_the_rule_is_gp_over_the_horizons_in_view_unless_it_is_told_otherwise():
+    made = rule(Planning(), tau_max=64)
+    assert (made.name, made.beta, made.view, made.memory) == ("gp", 0.0, 8.0, True)
+    paper = rule(PAPER, tau_max=64)
+    assert (paper.name, paper.beta, paper.view, paper.memory) == ("gp", 0.0, None, False)
+    assert paper.radii == (1,)
+
+
+def asked(*scores: float, view: float = 8.0) -> list[int]:
+    """Which of these horizons are asked from a place with these scores."""
+    return in_view(torch.tensor([scores]), view)[0].tolist()
+
+
+def up_to(last: int) -> list[int]:
+    """As many horizons as are asked, of which this is the longest."""
+    return list(range(last + 1 - IN_VIEW, last + 1))
+
+
+def test_the_horizons_up_to_the_shortest_that_sees_the_goal_are_asked():
+    assert asked(-30, -20, -15, -12, -10, -8, -5, -2, 0, 1) == up_to(5)
+    assert asked(-30, -20, -15, -12, -10, -8, -5, -2, 0, 1, view=2.0) == up_to(7)
+
+
+def test_horizons_that_lose_sight_of_the_goal_again_change_nothing():
+    assert asked(-30, -20, -15, -12, -9, -7, -9, -20, -20) == up_to(5)
+
+
+def test_where_no_horizon_sees_the_goal_those_up_to_the_nearest_are_asked():
+    assert asked(-90, -80, -70, -60, -20, -12, -25, -40) == up_to(5)
+
+
+def test_near_the_goal_the_shortest_horizons_are_asked():
+    nodes = Horizons.every(8192).quadrature().taus
+    for first in range(IN_VIEW):
+        scores = [-20.0] * first + [2.0] * (len(nodes) - first)
+        assert nodes[asked(*scores)].tolist() == list(range(1, IN_VIEW + 1))
+
+
+def test_where_there_are_fewer_horizons_all_are_asked():
+    for count in range(1, IN_VIEW):
+        assert asked(*[4.0] * count) == asked(*[-20.0] * count) == list(range(count))
+
+
+def test_each_episode_asks_its_own_horizons():
+    near, far = [3.0] * 9, [-40.0] * 7 + [-2.0, -1.0]
+    rows = in_view(torch.tensor([near, far]), 8.0).tolist()
+    assert rows == [up_to(IN_VIEW - 1), up_to(7)]
 
 
 @pytest.mark.parametrize("planner", ["beta=-1", "beta=nan", "beta=", "beta=warm", "beta=-inf"])
@@ -343,11 +355,11 @@ def test_a_rule_refuses_a_temperature_that_is_none(planner):
 
 @pytest.mark.parametrize("planner", ["", "GP", "best", "nan"])
 def test_a_rule_refuses_a_name_it_does_not_know_and_says_which_there_are(planner):
-    with pytest.raises(CogmapError, match="gp, pap, log, geometric"):
+    with pytest.raises(CogmapError, match="gp, pap or beta=NUMBER"):
         rule(Planning(planner=planner), tau_max=64)
 
 
-@pytest.mark.parametrize("planner", ["gp", "pap", "log", "geometric", "beta=1"])
+@pytest.mark.parametrize("planner", ["gp", "pap", "beta=1"])
 @pytest.mark.parametrize("tau_max", [0, -5])
 def test_a_rule_refuses_horizons_below_one(planner, tau_max):
     with pytest.raises(CogmapError, match=f"tau_max={tau_max}"):

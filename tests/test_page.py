@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium; `make 
 
 ROOT = Path(__file__).parent.parent
 LARGE = ROOT / "models/pointmaze-large"
-TINY = {"steps": 4, "lags": 1, "pairs": 256, "width": 16, "embedding": 8, "tau-max": 64}
+TINY = {"steps": 4, "lags": 1, "batch": 32, "width": 16, "embedding": 8, "tau-max": 64}
 TINY |= {"walk-steps": 3000, "action-steps": 400, "dynamics.steps": 4, "dynamics.width": 16}
 MAP = "cogmap?.state.map"
 ROUTE = "cogmap?.state.routes.A?.outcome && !cogmap.state.planning"
@@ -251,12 +251,12 @@ def test_two_planners_run_side_by_side_and_each_move_can_be_looked_into(server, 
     rested(page)
     page.check("#compare")
     page.wait_for_function("cogmap.state.routes.B?.outcome && !cogmap.state.planning")
-    assert state(page, "routes.B.planner") == "gp"
+    assert state(page, "routes.A.planner") == "gp" and state(page, "routes.B.planner") == "pap"
     step = len(state(page, "routes.A.steps")) // 2
     page.mouse.move(*pixel(page, state(page, f"routes.A.steps[{step}].at")))
     page.wait_for_function("cogmap.state.inspected?.candidates")
     seen = state(page, "inspected")
-    assert len(seen["candidates"]["candidates"]) == 16
+    assert len(seen["candidates"]["candidates"]) == state(page, "map.candidates")
     chosen = state(page, f"routes.{seen['route']}.steps[{seen['step']}]")
     assert seen["candidates"]["best"] == seen["candidate"] == chosen["candidate"]
     assert f"τ = {chosen['horizon']}" in page.text_content("#reading")
@@ -305,7 +305,7 @@ def test_the_keyboard_alone_moves_plays_plans_and_inspects(server, visit):
     page.wait_for_function("cogmap.state.inspected.candidates")
     candidate = state(page, "inspected.candidate")
     page.keyboard.press("ArrowUp")
-    assert state(page, "inspected.candidate") == (candidate + 1) % 16
+    assert state(page, "inspected.candidate") == (candidate + 1) % state(page, "map.candidates")
     page.keyboard.press("Escape")
     assert state(page, "inspected") is None
 
@@ -396,6 +396,12 @@ def test_a_report_opens_from_disk_without_a_server(visit, tmp_path):
     page = visit(file.as_uri())
     assert state(page, "goal") == [8, 8] and state(page, "routes.A.outcome.success")
     page.wait_for_function("cogmap.state.inspected?.candidates")
+    seen = state(page, "inspected")
+    progress = seen["candidates"]["candidates"][seen["candidate"]]["progress"]
+    argued = seen["candidates"]["taus"][int(np.argmax(progress))]
+    assert argued == state(page, f"routes.A.steps[{seen['step']}].horizon")
+    asked = f"{seen['candidates']['taus'][0]} to {seen['candidates']['taus'][-1]} asked"
+    assert f"τ = {argued}, of {asked}" in page.text_content("#reading")
     first = state(page, "fields.learned.values")
     page.select_option("#route", "1")
     page.wait_for_function("cogmap.state.fields.learned.goal[0] === 24")

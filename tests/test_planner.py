@@ -9,19 +9,19 @@ import torch
 
 from cogmap import Agent
 from cogmap.envs.maze import Maze
-from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.tasks import Task, draw_pairs
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, run_episodes
 from cogmap.planning.candidates import Candidates, directions
-from cogmap.planning.objective import Horizons, Rule, rule
-from cogmap.planning.planner import GoalRegion, Memory, Planner
-from cogmap.planning.settings import Planning
+from cogmap.planning.objective import IN_VIEW, Horizons, Rule, in_view, rule
+from cogmap.planning.planner import Memory, Planner
+from cogmap.planning.settings import PAPER, Planning
 from cogmap.theory.scorer import ExactScorer
 from cogmap.theory.walk import ReversibleWalk
 
 LARGE = "models/pointmaze-large"
-REGION = PointMaze(Maze.load("large")).goal_region()
+OCTAVES = tuple(2**k for k in range(12))
+UP_TO_64 = [64 // 2**k for k in reversed(range(IN_VIEW))]  # as many as are asked
 
 
 class Straight:
@@ -38,23 +38,34 @@ class Straight:
 class Bowl:
     """A score that falls with the distance to the goal, sharper at short horizons."""
 
-    def __init__(self, taus=(1, 4, 16)):
+    def __init__(self, taus=(1, 4, 16), *, plus=0.0):
         self.taus = torch.tensor(taus)
         self.embedded = 0
+        self._plus = plus
 
     def embed_goals(self, goals):
         self.embedded += len(goals)
         return goals
 
-    def score(self, observations, goals):
-        square = (observations - goals[:, None]).square().sum(-1)
-        return -square[..., None] / self.taus
+    def score(self, observations, goals, at=None):
+        square = (observations - goals[:, None]).double().square().sum(-1)
+        score = self._plus - square[..., None] / self.taus
+        return score if at is None else score.gather(-1, at[:, None].expand(-1, len(score[0]), -1))
 
 
-def planner_with(scorer, *, beta=math.inf, floor=None, radii=(1,), zero_weight=0.0, **rest):
+def planner_with(scorer, *, beta=math.inf, radii=(1,), actions=16, **rest):
     horizons = Horizons(scorer.taus.numpy(), np.full(len(scorer.taus), 1 / len(scorer.taus)))
-    chosen = Rule("test", horizons, beta, floor, zero_weight, radii=radii)
-    return Planner(scorer, Straight(), chosen, Candidates(directions(16), radii), **rest)
+    chosen = Rule("test", horizons, beta, radii=radii, **rest)
+    return Planner(scorer, Straight(), chosen, Candidates(directions(actions), radii))
+
+
+def best_of(here, goal, taus):
+    """GP written out: V of each of 16 moves is the largest gain in exp(G). -> (16,)"""
+
+    def ratio(x):
+        return np.exp(-np.sum((x - goal) ** 2) / np.array(taus))
+
+    return [np.max(ratio(here + move) - ratio(here)) for move in directions(16)]
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, math.inf])
@@ -105,6 +116,57 @@ def test_a_decision_is_the_formula_written_out():
     np.testing.assert_allclose(decision.outcome, here + decision.action, atol=1e-6)
 
 
+def test_without_a_view_every_horizon_is_asked_and_gp_takes_the_best_of_all():
+    here, goal = np.zeros(2), np.array([5.0, 1.0])
+    decision = planner_with(Bowl(OCTAVES), beta=0.0).decide(here, goal)
+    assert decision.taus.tolist() == list(OCTAVES)
+    np.testing.assert_allclose(decision.values, best_of(here, goal, OCTAVES), atol=1e-6)
+
+
+def test_with_a_view_gp_takes_the_best_of_the_horizons_in_view_alone():
+    here, goal = np.zeros(2), np.array([20.0, 3.0])  # G = -409 / tau: in view from 64 on
+    decision = planner_with(Bowl(OCTAVES), beta=0.0, view=8.0).decide(here, goal)
+    assert decision.taus.tolist() == UP_TO_64
+    np.testing.assert_allclose(decision.values, best_of(here, goal, UP_TO_64), rtol=1e-4)
+    assert not np.allclose(decision.values, best_of(here, goal, OCTAVES), rtol=1e-2)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, math.inf])
+def test_weights_of_the_horizons_in_view_sum_to_one(beta):
+    """Or a temperature would mean one thing near the goal and another far from it."""
+    here, goal = np.zeros(2), np.array([20.0, 3.0])
+    some = planner_with(Bowl(OCTAVES), beta=beta, view=8.0).decide(here, goal)
+    alone = planner_with(Bowl(UP_TO_64), beta=beta).decide(here, goal)
+    np.testing.assert_allclose(some.values, alone.values, rtol=1e-6)
+
+
+@pytest.mark.parametrize("view", [None, 8.0])
+def test_progress_belongs_to_the_horizons_that_a_decision_asked(view):
+    planner = planner_with(Bowl(OCTAVES), beta=0.0, view=view)
+    here, goals = np.zeros((2, 2)), np.array([[2.0, 0.0], [40.0, 9.0]])
+    decisions = planner.decide_many(here, goals)
+    if view is not None:
+        assert decisions[0].taus.max() < decisions[1].taus.min()
+    for decision, goal in zip(decisions, goals):
+        ratio = [np.exp(-np.sum((x - goal) ** 2) / decision.taus) for x in (decision.outcome, 0.0)]
+        np.testing.assert_allclose(decision.progress, ratio[0] - ratio[1], rtol=1e-4)
+        assert decision.horizon == decision.taus[decision.progress.argmax()]
+
+
+@pytest.mark.parametrize("beta", [0.0, math.inf])
+@pytest.mark.parametrize("plus", [-13.8, 13.8])
+def test_adding_a_constant_to_every_score_changes_no_choice(beta, plus):
+    rng = np.random.default_rng(1)
+    here, goals = rng.normal(size=(20, 2)), 9 * rng.normal(size=(20, 2))
+
+    def chosen(plus, view):
+        planner = planner_with(Bowl(OCTAVES, plus=plus), beta=beta, radii=(1, 3), view=view)
+        return [(d.candidate, d.horizon) for d in planner.decide_many(here, goals)]
+
+    assert chosen(plus, None) == chosen(0.0, None)
+    assert chosen(plus, 20.0 - plus) == chosen(0.0, 20.0)  # what is in view stays in view
+
+
 def test_a_candidate_is_worth_its_best_radius():
     goal = np.array([3.0, 0.0])
     near = planner_with(Bowl(), radii=(1,)).decide(np.zeros(2), goal)
@@ -134,9 +196,14 @@ def test_a_goal_is_embedded_once():
 
 
 def remembering(scorer, **rest):
-    planner = planner_with(scorer, **rest)
-    planner.rule = replace(planner.rule, memory=0.1)
-    return planner
+    return planner_with(scorer, memory=True, **rest)
+
+
+def having_seen(planner, goal, *places):
+    """The choice at the origin of an episode that has seen these places before."""
+    memory = Memory(np.array(places), [0] * len(places))
+    [decision] = planner.decide_many(np.zeros((1, 2)), np.array([goal]), memories=[memory])
+    return decision
 
 
 def test_what_was_tried_at_a_place_waits_until_the_rest_was_tried_too():
@@ -151,15 +218,31 @@ def test_what_was_tried_at_a_place_waits_until_the_rest_was_tried_too():
     assert sorted(order[:16]) == list(range(16)) and order[16] == 0
 
 
-def test_a_place_that_was_seen_is_worth_less_each_time():
-    planner, memory = remembering(Bowl()), Memory()
-    goal = np.array([[5.0, 0.0]])
-    [before] = planner.decide_many(np.zeros((1, 2)), goal, memories=[memory])
-    for _ in range(3):
-        memory.add(replace(before, here=np.array([1.0, 0.0])))  # where candidate 0 leads
-    [after] = planner.decide_many(np.zeros((1, 2)), goal, memories=[memory])
-    assert after.values[0] == pytest.approx(before.values[0] - 0.3, abs=1e-6)
-    assert after.values[8] == pytest.approx(before.values[8])
+@pytest.mark.parametrize("plus", [0.0, math.log(1e-6), math.log(1e6)])
+@pytest.mark.parametrize("actions", [2, 16])
+def test_a_place_that_was_seen_comes_after_every_other_whatever_the_scale_of_the_values(
+    plus, actions
+):
+    planner = remembering(Bowl(plus=plus), beta=0.0, actions=actions)
+    moves, goal = planner.candidates.actions, (5.0, 0.0)
+    ranked = np.argsort(-having_seen(planner, goal).values, kind="stable")
+    assert ranked[0] == 0 and ranked[-1] == actions // 2  # towards the goal, and away from it
+    for count in range(1, actions):
+        places = [move for move in moves[ranked[:count]]]
+        after = having_seen(planner, goal, *places)
+        near = np.linalg.norm(moves[:, None] - places, axis=-1).min(1) < math.sqrt(2) / 2
+        if near.all():
+            break
+        assert not near[after.candidate]
+        assert after.values[near].max() < after.values[~near].min()
+        np.testing.assert_array_equal(after.values[~near], having_seen(planner, goal).values[~near])
+    assert count > actions // 4
+
+
+def test_a_place_that_was_seen_twice_comes_after_one_that_was_seen_once():
+    planner, moves = remembering(Bowl(), actions=2), directions(2)
+    assert having_seen(planner, (5.0, 0.0), *moves).candidate == 0
+    assert having_seen(planner, (5.0, 0.0), *moves, moves[0]).candidate == 1
 
 
 def test_a_rule_without_memory_does_the_same_again():
@@ -186,24 +269,6 @@ def test_episodes_side_by_side_remember_each_for_itself():
         np.testing.assert_allclose(alone.values, together[k].values, atol=1e-5)
 
 
-def test_scores_below_the_floor_do_not_count():
-    """Far off, only the long horizon still speaks; above the floor all do."""
-    planner = planner_with(Bowl(taus=(1, 100)), floor=-6.0)
-    decision = planner.decide(np.zeros(2), np.array([20.0, 0.0]))
-    np.testing.assert_allclose(decision.progress[0], 0.0)
-    assert decision.progress[1] > 0 and decision.horizon == 100
-
-
-def test_the_horizon_zero_term_rewards_arrival():
-    rewarded = planner_with(
-        Bowl(), zero_weight=0.5, region=GoalRegion(REGION.arrived, 0.01), radii=(1, 2)
-    )
-    decision = rewarded.decide(np.zeros(2), np.array([2.5, 0.0]))
-    assert decision.value > 0.5 / 0.01 * 0.99
-    with pytest.raises(CogmapError, match="GoalRegion"):
-        planner_with(Bowl(), zero_weight=0.5)
-
-
 @pytest.mark.parametrize("goal", [np.zeros(3), np.array([np.nan, 0.0])])
 def test_observations_and_goals_that_do_not_fit_are_refused(goal):
     with pytest.raises(CogmapError, match="finite"):
@@ -220,13 +285,14 @@ def world(agent):
     return replace(agent.world, physics="kinematic")
 
 
-@pytest.mark.parametrize("name", ["gp", "pap", "geometric", "beta=0.3"])
+@pytest.mark.parametrize("name", ["gp", "pap", "beta=0.3"])
 def test_the_quadrature_chooses_as_every_integer_horizon_does(agent, world, name):
     pairs = draw_pairs(world.maze, count=6, seed=3)
     here = np.array([pair.start for pair in pairs])
     goals = np.array([pair.goal for pair in pairs])
-    few = agent.planner(name, world=world, tau_max=1024)
-    every = agent.planner(name, world=world, tau_max=1024, every_horizon=True)
+    paper = replace(PAPER, planner=name)
+    few = agent.planner(paper, world=world, tau_max=1024)
+    every = agent.planner(paper, world=world, tau_max=1024, every_horizon=True)
     assert len(few.rule.horizons.taus) < len(every.rule.horizons.taus) / 8
     for one, two in zip(few.decide_many(here, goals), every.decide_many(here, goals)):
         gap = two.values.max() - two.values[one.candidate]
@@ -252,13 +318,24 @@ def test_horizons_shorten_on_the_way(agent, world):
     assert np.median(horizons[:8]) > 8 * np.median(horizons[-8:])
 
 
-def test_planning_with_the_exact_score_reaches_every_goal(agent, world):
+@pytest.mark.parametrize("name", ["gp", "pap"])
+def test_planning_with_the_exact_score_reaches_every_goal(agent, world, name):
     tasks = draw_pairs(world.maze, count=8, seed=42)
-    for name in ("gp", "log"):
-        planner = agent.planner(name, world=world, score="exact")
-        planner.rule = replace(planner.rule, memory=0.1)
-        episodes = run_episodes(world, tasks, PlannerPolicy(planner, hold=world.hold), budget=1500)
-        assert all(episode.success for episode in episodes), name
+    planner = agent.planner(name, world=world, score="exact")
+    episodes = run_episodes(world, tasks, PlannerPolicy(planner, hold=world.hold), budget=1500)
+    assert all(episode.success for episode in episodes)
+
+
+def test_a_decision_asks_the_horizons_that_have_the_goal_in_view(agent, world):
+    planner = agent.planner(world=world)
+    here, goals = np.zeros((3, 2)), np.array([[2.0, 0.0], [8.0, 8.0], [36.0, 24.0]])
+    taus = planner.scorer.taus
+    embedded = planner.scorer.embed_goals(torch.as_tensor(goals).float())
+    score = planner.scorer.score(torch.zeros(3, 1, 2), embedded)[:, 0]
+    wanted = taus[in_view(score, planner.rule.view)]
+    asked = [decision.taus for decision in planner.decide_many(here, goals)]
+    np.testing.assert_array_equal(asked, wanted)
+    assert asked[0].max() < asked[1].max() < asked[2].max()
 
 
 def test_the_exact_scorer_is_the_walks_score_on_lattice_points():
@@ -281,7 +358,9 @@ def test_horizons_beyond_the_models_are_refused(agent, world):
 
 def test_gp_and_pap_are_as_the_paper_runs_them():
     for name, beta in (("gp", 0.0), ("pap", math.inf)):
-        chosen = rule(Planning(planner=name), tau_max=512, every_horizon=True)
-        assert chosen.beta == beta and chosen.radii == (1,) and chosen.memory == 0.0
-        assert chosen.floor is None
+        chosen = rule(replace(PAPER, planner=name), tau_max=512, every_horizon=True)
+        assert chosen.beta == beta and chosen.radii == (1,) and not chosen.memory
+        assert chosen.view is None
         np.testing.assert_array_equal(chosen.horizons.taus, np.arange(1, 513))
+    default = rule(Planning(), tau_max=512)
+    assert default.view and default.memory and len(default.radii) > 1

@@ -25,7 +25,7 @@ def seen(states: np.ndarray) -> np.ndarray:
 
 
 class Ring:
-    """Fifty states in a circle. No map, no shortest ways, no goal region of its own."""
+    """Fifty states in a circle. No map, no shortest ways."""
 
     name = "ring"
     observation_shape = (2,)
@@ -62,9 +62,6 @@ class Ring:
 
     def candidates(self, settings, *, radii, hold):
         return Candidates(STEPS, radii)
-
-    def goal_region(self):
-        return None
 
     def tasks(self, name, *, episodes=None, budget=None, seed=0):
         rng = np.random.default_rng(seed)

@@ -53,7 +53,20 @@ class Stubborn:
         self.told.append([(np.round(m.places, 6).tolist(), list(m.chosen)) for m in memories])
         nothing = np.zeros(2)
         action = self.candidates.actions[0]
-        return [Decision(0, action, 0.0, 1, nothing, nothing, nothing, o) for o in observations]
+        return [
+            Decision(
+                candidate=0,
+                action=action,
+                value=0.0,
+                horizon=1,
+                taus=nothing,
+                progress=nothing,
+                values=nothing,
+                outcome=nothing,
+                here=observation,
+            )
+            for observation in observations
+        ]
 
 
 def tried(policy: PlannerPolicy, episodes: list[int], positions: list) -> list[int]:

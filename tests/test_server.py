@@ -23,13 +23,13 @@ from cogmap.web.chart import PLANNERS_KEPT, Chart
 from cogmap.web.server import create_app
 
 LARGE = Path("models/pointmaze-large")
-TINY = {"walk-steps": 20_000, "tau-max": 64, "steps": 60, "pairs": 2048, "checkpoint-every": 20}
+TINY = {"walk-steps": 20_000, "tau-max": 64, "steps": 60, "batch": 64, "checkpoint-every": 20}
 TINY |= {"action-steps": 2000, "dynamics.steps": 20, "width": 32}
 RING = ["#####", "#...#", "#.#.#", "#...#", "#####"]
 
 # One request that each route accepts. A route without an entry fails the first test below.
-PLAN = {"start": [0, 0], "goal": [2, 0], "planner": "log", "budget": 10}
-INSPECT = {"places": [[0, 0], [1, 0]], "chosen": [0], "goal": [4, 0], "planner": "log"}
+PLAN = {"start": [0, 0], "goal": [2, 0], "planner": "gp", "budget": 10}
+INSPECT = {"places": [[0, 0], [1, 0]], "chosen": [0], "goal": [4, 0], "planner": "gp"}
 LEGAL: dict[str, dict[str, Any]] = {
     "GET /": {},
     "GET /docs": {},

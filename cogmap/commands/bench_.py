@@ -18,6 +18,8 @@ from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.wandering import collect_walk
 from cogmap.envs.world import map_of
+from cogmap.planning.objective import IN_VIEW
+from cogmap.planning.settings import PAPER, Planning
 from cogmap.report import decisions, speed
 from cogmap.report.speed import Measured, Training
 from cogmap.report.tables import as_text
@@ -136,13 +138,13 @@ def decision_rows(
     seconds = effort.seconds
     speed.peak_memory(device)
     alone, together, horizons = {}, {}, {}
-    for name in ("gp", "log"):
-        planner = agent.planner(name, world=world, tau_max=tau_max)
+    for name, planning in {"paper": PAPER, "default": Planning()}.items():
+        planner = agent.planner(planning, world=world, tau_max=tau_max)
         horizons[name] = len(planner.rule.horizons.taus)
         alone[name] = decisions.planned_alone(planner, cases, seconds=seconds)
         together[name] = decisions.planned_together(planner, cases, seconds=seconds)
     usual_memory = speed.peak_memory(device)
-    every = agent.planner("gp", world=world, tau_max=tau_max, every_horizon=True)
+    every = agent.planner(PAPER, world=world, tau_max=tau_max, every_horizon=True)
     alone["every"] = decisions.planned_alone(every, cases, seconds=seconds)
     every_memory = speed.peak_memory(device)
     taus, candidates = every.scorer.taus, every.candidates
@@ -153,8 +155,8 @@ def decision_rows(
 
     names = {
         "every": f"each of {len(taus):,} horizons",
-        "gp": f"quadrature, {horizons['gp']} horizons",
-        "log": f"log, the default, {horizons['log']} horizons",
+        "paper": f"quadrature, {horizons['paper']} horizons",
+        "default": f"the default, {IN_VIEW} of {horizons['default']} horizons",
     }
     yield Measured(f"one decision, literal, {len(taus):,} horizons", theirs.rate, "1/s", 1.0)
     for key, name in names.items():
@@ -164,10 +166,10 @@ def decision_rows(
     for key, rate in together.items():
         what = f"{effort.episodes} decisions at once, {names[key]}"
         yield Measured(what, rate, "1/s", rate / theirs.rate)
-    for key in ("every", "gp"):
+    for key in ("every", "paper"):
         share, both = decisions.agreement(alone[key], theirs)
         yield Measured(f"same action as literal, {names[key]}", share, f"share of {both}")
-    yield memory_row("decisions, quadrature and log", usual_memory, literal_memory, device)
+    yield memory_row("decisions, quadrature and default", usual_memory, literal_memory, device)
     yield memory_row("decisions, every horizon", every_memory, literal_memory, device)
 
 

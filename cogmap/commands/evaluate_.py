@@ -8,7 +8,7 @@ from typing import Any
 from cogmap import devices, runs
 from cogmap.agent import Agent
 from cogmap.cli import Evaluate, command_of
-from cogmap.commands.worlds import EpisodeBar, planning_for, read_radii, world_for
+from cogmap.commands.worlds import EpisodeBar, planning_for, world_for
 from cogmap.config import RunConfig, fingerprint
 from cogmap.evaluation.evaluate import Evaluation, evaluate, with_references
 from cogmap.report.tables import as_text, result_rows
@@ -29,7 +29,6 @@ def run(settings: Evaluate) -> None:
         budget=settings.budget,
         seed=settings.seed,
         tau_max=settings.tau_max,
-        radii=read_radii(settings.radii),
         score=settings.score,
         every_horizon=settings.every_horizon,
         report=EpisodeBar(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import os
 import platform
@@ -75,6 +76,8 @@ def model(folder: Path) -> dict[str, str]:
         f"{temporal.config.tau_max:,}, embeddings of {temporal.config.embedding}"
     )
     lines["dynamics"] = f"{weights(dynamics)} weights, {dynamics.hold} simulator steps an action"
+    told = dataclasses.asdict(agent.planning)
+    lines["planning"] = ", ".join(f"{name} {value}" for name, value in told.items())
     lines |= {"method": config.method, "settings": config.fingerprint}
     lines |= {name: value for name, value in config.made.items() if value}
     if agent.world is not None and agent.world.map is not None:

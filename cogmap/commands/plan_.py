@@ -8,7 +8,7 @@ import numpy as np
 
 from cogmap.agent import Agent
 from cogmap.cli import Plan
-from cogmap.commands.worlds import planning_for, read_radii, world_for
+from cogmap.commands.worlds import planning_for, world_for
 from cogmap.envs.world import map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import plan
@@ -35,7 +35,6 @@ def run(settings: Plan) -> None:
         planner=planning,
         world=world,
         tau_max=settings.tau_max,
-        radii=read_radii(settings.radii),
         score=settings.score,
         every_horizon=settings.every_horizon,
     )
@@ -64,7 +63,7 @@ def read_point(name: str, text: str) -> tuple[float, float]:
 
 def decision_rows(episode: Episode) -> list[list[str]]:
     """A header and one row a decision."""
-    rows = [["step", "x", "y", "heading", "horizon", "value"]]
+    rows = [["step", "x", "y", "heading", "asked", "horizon", "value"]]
     for number, (place, decision) in enumerate(zip(episode.route, episode.decisions)):
         heading = math.degrees(math.atan2(decision.action[1], decision.action[0]))
         rows.append(
@@ -73,8 +72,9 @@ def decision_rows(episode: Episode) -> list[list[str]]:
                 f"{place[0]:.2f}",
                 f"{place[1]:.2f}",
                 f"{heading:.0f}",
+                f"{decision.taus[0]}-{decision.taus[-1]}",
                 str(decision.horizon),
-                f"{decision.value:.4f}",
+                f"{decision.value:.3g}",
             ]
         )
     return rows

@@ -34,11 +34,12 @@ def world_for(agent: Agent, settings: Choice) -> World:
 
 def planning_for(agent: Agent, settings: Choice) -> Planning:
     """How to plan: the run's own settings as the flags change them."""
-    names = ("planner", "directions", "floor", "memory")
-    given = {name: getattr(settings, name) for name in names}
-    return dataclasses.replace(
-        agent.planning, **{name: value for name, value in given.items() if value is not None}
-    )
+    given = {name: getattr(settings, name) for name in ("planner", "directions", "memory")}
+    given["radii"] = read_radii(settings.radii)
+    changed = {name: value for name, value in given.items() if value is not None}
+    if settings.view != "own":  # None, too, is a view
+        changed["view"] = settings.view
+    return dataclasses.replace(agent.planning, **changed)
 
 
 def read_radii(text: str | None) -> tuple[int, ...] | None:

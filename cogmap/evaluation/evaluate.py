@@ -139,7 +139,6 @@ def evaluate(
     budget: int | None = None,
     seed: int = 0,
     tau_max: int | None = None,
-    radii: Sequence[int] | None = None,
     score: Literal["learned", "exact"] = "learned",
     every_horizon: bool = False,
     report: Report | None = None,
@@ -148,12 +147,7 @@ def evaluate(
     world = agent.acting_in(world)
     task_set = world.tasks(tasks, episodes=episodes, budget=budget, seed=seed)
     deciding = agent.planner(
-        planner,
-        world=world,
-        tau_max=tau_max,
-        radii=radii,
-        score=score,
-        every_horizon=every_horizon,
+        planner, world=world, tau_max=tau_max, score=score, every_horizon=every_horizon
     )
     rule = deciding.rule
     settings = {

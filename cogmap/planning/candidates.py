@@ -31,7 +31,7 @@ class Candidates:
         return [radius * self.steps_per_unit for radius in self.radii]
 
 
-def directions(count: int = 16) -> np.ndarray:
+def directions(count: int) -> np.ndarray:
     """Unit steps in evenly spaced directions. (count, 2) float32"""
     angle = 2 * np.pi * np.arange(count) / count
     return np.stack([np.cos(angle), np.sin(angle)], axis=-1).astype(np.float32)

@@ -121,8 +121,7 @@ def in_view(score_here: Tensor, view: float) -> Tensor:
 def rule(settings: Planning, *, tau_max: int, every_horizon: bool = False) -> Rule:
     """The rule of `settings`, over horizons 1..tau_max of uniform weight.
 
-    Sums over thousands of integers are done by quadrature unless `every_horizon`. The paper's own
-    rules have no view, one radius and no memory.
+    Sums over thousands of integers are done by quadrature unless `every_horizon`.
     """
     planner = settings.planner
     beta = {"gp": 0.0, "pap": math.inf}.get(planner, math.nan)
@@ -133,6 +132,8 @@ def rule(settings: Planning, *, tau_max: int, every_horizon: bool = False) -> Ru
             raise CogmapError(f"planner {planner!r}: the temperature is a number from 0 to inf.")
     if math.isnan(beta):
         raise CogmapError(f"planner {planner!r}; choose gp, pap or beta=NUMBER.")
+    if every_horizon and settings.view is not None:
+        raise CogmapError(f"view={settings.view} asks a few; for every horizon give --view None.")
     horizons = Horizons.every(tau_max)
     horizons = horizons if every_horizon else horizons.quadrature()
     return Rule(planner, horizons, beta, settings.view, settings.radii, settings.memory)

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from cogmap.dynamics.model import Dynamics
 from cogmap.errors import CogmapError
@@ -67,31 +68,6 @@ class Memory:
         here = decision.here
         self.places = np.concatenate([self.places.reshape(-1, len(here)), here[None]])
         self.chosen.append(decision.candidate)
-
-
-@dataclass(frozen=True)
-class Remembered:
-    """The memories of several episodes, side by side."""
-
-    places: Tensor  # (E, N, d)
-    chosen: Tensor  # (E, N) int64
-    known: Tensor  # (E, N) bool: the rest is filling
-
-    @classmethod
-    def of(cls, memories: Sequence[Memory], like: Tensor) -> Remembered:
-        shape = len(memories), max(len(memory.chosen) for memory in memories)
-        places = np.zeros((*shape, like.shape[-1]), dtype=np.float32)
-        chosen, known = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
-        for e, memory in enumerate(memories):
-            past = slice(len(memory.chosen))
-            if memory.chosen:
-                places[e, past], chosen[e, past], known[e, past] = memory.places, memory.chosen, 1
-        return cls(*(torch.as_tensor(part).to(like.device) for part in (places, chosen, known)))
-
-    def near(self, points: Tensor, reach: float) -> Tensor:
-        """Which memories lie within reach of each point. (E, K, d) -> (E, K, N) bool"""
-        exact = "donot_use_mm_for_euclid_dist"  # the product's rounding is as large as a step
-        return (torch.cdist(points, self.places, compute_mode=exact) < reach) & self.known[:, None]
 
 
 class Planner:
@@ -197,23 +173,36 @@ class Planner:
         weights = self._weights[at] / self._weights[at].sum(-1, keepdim=True)
         value = objective(delta, weights[:, None], self.rule.beta).view(episodes, actions, radii)
 
-        # A place that was seen before comes after all that were not, and of what was tried from
-        # here the least tried comes first: the models are wrong here, or the agent would be gone.
         if memories is not None and self.rule.memory:
-            past = Remembered.of(memories, here)
-            visits = past.near(outcomes, self._unit / 2).sum(-1).view_as(value)
-            span = value.amax((1, 2), keepdim=True) - value.amin((1, 2), keepdim=True)
-            value = value - span * visits
-            value = value.masked_fill(self._barred(past, here)[..., None], -math.inf)
+            value = self._seen_last(value, outcomes, here, memories)
         outcomes, there, delta = (part.view(shape) for part in (outcomes, there, delta))
         return Options(outcomes, there, delta, value, self.scorer.taus[at], here)
 
-    def _barred(self, past: Remembered, here: Tensor) -> Tensor:
-        """Candidates that were tried from here more often than others. (E, d) -> (E, A)"""
-        back = past.near(here[:, None], self._unit / 2)[:, 0]  # (E, N)
-        tries = torch.zeros(len(here), len(self._actions), device=self._device)
-        tries.scatter_add_(1, past.chosen, back.float())
-        return tries > tries.amin(-1, keepdim=True)
+    def _seen_last(
+        self, value: Tensor, outcomes: Tensor, here: Tensor, memories: Sequence[Memory]
+    ) -> Tensor:
+        """Puts places that were seen before after all that were not. (E, A, R) -> (E, A, R)
+
+        Of what was tried from here the least tried comes first: the models are wrong here, or the
+        agent would be gone.
+        """
+        looks = [torch.as_tensor(m.places).float().view(-1, here.shape[-1]) for m in memories]
+        tried = [torch.as_tensor(m.chosen, dtype=torch.int64) for m in memories]
+        # Short memories are filled up with places that are near nothing.
+        places = pad_sequence(looks, batch_first=True, padding_value=math.inf).to(self._device)
+        chosen = pad_sequence(tried, batch_first=True).to(self._device)  # (E, N)
+
+        def near(points: Tensor) -> Tensor:  # (E, K, d) -> (E, K, N)
+            exact = "donot_use_mm_for_euclid_dist"  # the product's rounding is as large as a step
+            return torch.cdist(points, places, compute_mode=exact) < self._unit / 2
+
+        visits = near(outcomes).sum(-1).view_as(value)
+        span = value.amax((1, 2), keepdim=True) - value.amin((1, 2), keepdim=True)
+        tries = torch.zeros(value.shape[:2], device=self._device)  # (E, A)
+        tries.scatter_add_(1, chosen, near(here[:, None])[:, 0].float())
+        barred = tries > tries.amin(-1, keepdim=True)
+        seen = value - 1.1 * span * visits  # 1 would tie the best seen with the worst unseen
+        return seen.masked_fill(barred[..., None], -math.inf)
 
     def _argument(self, gain: Tensor, score: Tensor) -> Tensor:
         """Which horizon spoke for the choice. (E, T), (E, T) -> (E,)

@@ -30,3 +30,6 @@ class Planning:
             raise CogmapError(f"radii={self.radii}; give whole numbers of decisions from 1 on.")
         if self.view is not None and not self.view > 0.0:
             raise CogmapError(f"view={self.view}; give a positive number of nats, or None.")
+
+
+PAPER = Planning(view=None, radii=(1,), memory=False)  # its own rule: GP, or PAP if so named

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 INK, SIGNAL = "#1f2430", "#9aa3ad"
 OURS, GP, PAP = "#009e73", "#d55e00", "#0072b2"  # Okabe and Ito's: seen by the colour-blind too
-COLOURS = {"ours": OURS, "GP": GP, "PAP": PAP}
-STYLES = {"ours": "o-", "GP": "s--", "PAP": "^:"}
+COLOURS = {"ours, GP": OURS, "the paper's GP": GP, "the paper's PAP": PAP}
+STYLES = {"ours, GP": "o-", "the paper's GP": "s--", "the paper's PAP": "^:"}
 SHADES = (OURS, "#7fc8b5", GP, "#eab48a")
 
 Points = Sequence[tuple[Any, Sequence[float]]]  # (x, one value a seed)

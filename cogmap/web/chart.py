@@ -72,7 +72,7 @@ class Chart:
             start=self._first[0],
             goal=self._first[1],
             pictures=self.sees,
-            candidates=len(self.planner("log").candidates.actions),
+            candidates=len(self.planner("gp").candidates.actions),
             trained=", ".join(
                 [
                     *(["from pictures"] if self.sees else []),
@@ -121,7 +121,7 @@ class Chart:
         for [episode] in running:
             if not episode.decisions:
                 continue
-            if planner.rule.memory == 0 and _stands_still(episode.route):
+            if not planner.rule.memory and _stands_still(episode.route):
                 break
             decision = episode.decisions[-1]
             yield messages.Step(
@@ -163,7 +163,7 @@ class Chart:
         outcome = self.scores.place_of(options.outcomes[0][row, radius])
         gain = options.progress[0][row, radius]
         return messages.Candidates(
-            taus=planner.scorer.taus.tolist(),
+            taus=options.taus[0].tolist(),
             best=int(value.argmax()),
             candidates=[
                 messages.Candidate(
@@ -171,7 +171,7 @@ class Chart:
                     value=float(value[k]) if value[k].isfinite() else None,
                     radius=planner.candidates.radii[int(radius[k])],
                     outcome=as_place(outcome[k]),
-                    progress=[round(float(g), 6) for g in gain[k]],
+                    progress=[float(f"{g:.4g}") for g in gain[k]],
                 )
                 for k, action in enumerate(planner.candidates.actions)
             ],

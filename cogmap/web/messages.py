@@ -77,7 +77,7 @@ class Embedding(Message):
 class PlanRequest(Message):
     start: Place
     goal: Place
-    planner: str = Field("log", description="log, gp, pap, geometric, or beta=NUMBER")
+    planner: str = Field("gp", description="gp, pap, or beta=NUMBER")
     budget: int = Field(1000, ge=1, le=5000, description="simulator steps")
 
 
@@ -123,19 +123,21 @@ class InspectRequest(Message):
         max_length=LONGEST_PAST, description="candidates taken at all places but the last"
     )
     goal: Place
-    planner: str = "log"
+    planner: str = "gp"
 
 
 class Candidate(Message):
     action: Place
-    value: float | None = Field(description="V at its best radius; None: tried here before")
+    value: float | None = Field(
+        description="V at its best radius, less where it was seen before; None: tried here before"
+    )
     radius: int = Field(description="units along the action at which it is best")
     outcome: Place = Field(description="where the local model expects to be then")
     progress: list[float] = Field(description="at each of `taus`")
 
 
 class Candidates(Message):
-    taus: list[int]
+    taus: list[int] = Field(description="the horizons that were asked in this decision")
     best: int
     candidates: list[Candidate]
 

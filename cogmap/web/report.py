@@ -47,11 +47,6 @@ def page(chart: Chart, result: Evaluation, *, planner: str) -> str:
 
 def record(chart: Chart, episodes: Sequence[Episode], *, planner: str) -> dict[str, Any]:
     """The JSON inside the page, from which recorded.js answers what a server would."""
-    chosen = chart.planner(planner)
-    every = chosen.scorer.taus.tolist()
-    octaves = [min(every, key=lambda tau: abs(tau - octave)) for octave in chart.scores.taus]
-    taus = sorted(set(octaves))  # rules with hundreds of horizons are shown at octaves
-    nodes = [every.index(tau) for tau in taus]
     first = episodes[0].task
     ends = {"id": chart.id, "exact": False, "start": first.start, "goal": first.goal}
     goals = list(dict.fromkeys(episode.task.goal for episode in episodes))
@@ -59,12 +54,10 @@ def record(chart: Chart, episodes: Sequence[Episode], *, planner: str) -> dict[s
         "planner": planner,
         "map": chart.description.model_dump(mode="json") | ends,
         "steps_per_nat": STEPS_PER_NAT,
-        "actions": chosen.candidates.actions.round(4).tolist(),
-        "taus": taus,
+        "actions": chart.planner(planner).candidates.actions.round(4).tolist(),
         "fields": [{"goal": goal, "scores": _packed(fields(chart, goal))} for goal in goals],
         "routes": [
-            route(chart, episode, nodes, number=number)
-            for number, episode in enumerate(episodes, start=1)
+            route(chart, episode, number=number) for number, episode in enumerate(episodes, start=1)
         ],
         "curve": curve(chart.folder),
     }
@@ -77,7 +70,7 @@ def fields(chart: Chart, goal: tuple[float, ...]) -> np.ndarray:
     )
 
 
-def route(chart: Chart, episode: Episode, nodes: Sequence[int], *, number: int) -> dict[str, Any]:
+def route(chart: Chart, episode: Episode, *, number: int) -> dict[str, Any]:
     """An episode as columns with one entry for each decision; `places` has one more, the end."""
     goal, decisions = np.array(episode.task.goal), episode.decisions
     outcome = {"success": episode.success, "steps": episode.steps, "seconds": None}
@@ -93,7 +86,8 @@ def route(chart: Chart, episode: Episode, nodes: Sequence[int], *, number: int) 
         "value": [_short(decision.value) for decision in decisions],
         "left": [round(chart.plane.shortest(place, goal), 2) for place in episode.route[1:]],
         "values": [[_short(value) for value in decision.values] for decision in decisions],
-        "progress": [[_short(decision.progress[node]) for node in nodes] for decision in decisions],
+        "taus": [decision.taus.tolist() for decision in decisions],
+        "progress": [[_short(gain) for gain in decision.progress] for decision in decisions],
         "predicted": [decision.outcome.round(2).tolist() for decision in decisions],
         "outcome": outcome | lengths,
     }

@@ -28,7 +28,6 @@ TRAINING: dict[str, int | str] = {  # less of everything than the default
     "walk-steps": 400_000,
     "tau-max": 8192,
     "steps": 1200,
-    "pairs": 32768,
     "action-steps": 20_000,
     "dynamics.steps": 1500,
     "checkpoint-every": 50,

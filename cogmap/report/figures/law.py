@@ -27,7 +27,7 @@ AT_ONCE = 16  # decisions
 class Arguments:
     """Every decision along some routes."""
 
-    planner: str  # GP, PAP or ours
+    planner: str  # a name in curves.COLOURS
     distance: np.ndarray  # (N,) units: shortest way from there to the goal
     horizon: np.ndarray  # (N,) moves: the horizon that argued for the decision
     reached: np.ndarray  # (N,) bool: whether its route arrived

@@ -150,15 +150,14 @@ def law_sheet(material: Material) -> Figure:
     figure, grid = canvas.panels(1, 2, (9.0, 3.6))
     grid[0][0].sharey(grid[0][1])
     grid[0][0].sharex(grid[0][1])
-    for axes, name in zip(grid[0], ("gp", "log")):
-        journey = material.journeys[name]
-        again = None  # ours remembers its way: a place alone does not tell what it decides
-        if name == "gp":
+    for axes, name in zip(grid[0], ("the paper's GP", "ours, GP")):
+        journey, planning = material.journeys[name], journeys.RULES[name]
+        again = None  # with a memory of its way, a place alone does not tell what it decides
+        if not planning.memory:
             again = material.agent.planner(
-                name, world=material.world, tau_max=journey.tau_max, score="exact"
+                planning, world=material.world, tau_max=journey.tau_max, score="exact"
             )
-        label = journeys.LABELS[name]
-        found = law.arguments(label, material.plane, journey.episodes, exact=again)
+        found = law.arguments(name, material.plane, journey.episodes, exact=again)
         law.draw_law(found, axes, tau_max=journey.tau_max).set_title(journey.title, fontsize=10)
     grid[0][0].set_ylabel("horizon that argued (moves)", fontsize=9)
     grid[0][0].legend(fontsize=8, frameon=False, loc="lower right")

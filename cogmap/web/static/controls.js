@@ -7,10 +7,8 @@ import { EXAMPLE, plannerName, plannerTitle, shownMap, tauOf } from "cogmap/stat
 
 /** What the lists of planners offer: the kind of a planner and its name for the reader. */
 const PLANNERS = [
-  ["log", "ours (log)"],
   ["gp", "GP, best horizon"],
   ["pap", "PAP, mean of horizons"],
-  ["geometric", "geometric"],
   ["beta", "temperature"],
 ];
 

@@ -42,7 +42,7 @@ export function recordedSource(record) {
         const outcome = chosen ? route.predicted[step] : null;
         return { action, value: route.values[step][k], radius: null, outcome, progress };
       });
-      return { taus: record.taus, best: route.candidate[step], candidates };
+      return { taus: route.taus[step], best: route.candidate[step], candidates };
     },
     task,
     next: (by) => task(shown + by),

@@ -95,18 +95,19 @@ function rings(context, { x, y, reach, hub }, scale, theme) {
 
 function barsRect(rect) {
   const side = Math.min(rect.h - TEXT, 0.46 * rect.w);
-  return { x: rect.x + side + 52, y: rect.y + 18, w: rect.w - side - 60, h: rect.h - TEXT - 40 };
+  return { x: rect.x + side + 52, y: rect.y + 18, w: rect.w - side - 68, h: rect.h - TEXT - 40 };
 }
 
-/** Progress of the shown candidate at each horizon. */
+/** Progress of the shown candidate at each horizon that was asked. */
 function paintProgress(context, state, rect, theme) {
   const { candidates, taus } = state.inspected.candidates;
   const { progress } = candidates[state.inspected.candidate];
   if (!progress) return unrecorded(context, rect, theme);
-  const longest = taus.at(-1);
+  const longest = state.map.taus.at(-1); // a colour means the same horizon as along the route
+  const [first, last] = [taus[0], taus.at(-1)];
   const [low, high] = [Math.min(0, ...progress), Math.max(1e-9, ...progress)];
   const y = (v) => rect.y + (rect.h * (high - v)) / (high - low);
-  const x = (tau) => rect.x + (Math.log2(tau) / Math.max(1, Math.log2(longest))) * rect.w;
+  const x = (tau) => rect.x + (Math.log(tau / first) / (Math.log(last / first) || 1)) * rect.w;
   const wide = Math.max(1, Math.min(14, (0.7 * rect.w) / taus.length));
   progress.forEach((value, k) => {
     context.fillStyle = value >= 0 ? horizonColour(taus[k], longest) : theme.soft;
@@ -135,12 +136,13 @@ function paintProgress(context, state, rect, theme) {
   if (y(0) - y(high) > 14) context.fillText("0", rect.x - wide - 3, y(0));
   context.textAlign = "center";
   context.textBaseline = "top";
-  for (const tau of [1, 16, 256, 4096].filter((tau) => tau <= longest)) {
+  const few = taus.length <= 6;
+  for (const tau of few ? taus : [1, 16, 256, 4096].filter((tau) => first <= tau && tau <= last)) {
     context.fillText(String(tau), x(tau), rect.y + rect.h + 5);
   }
   context.textAlign = "left";
   context.textBaseline = "bottom";
-  const words = rect.w < 165 ? "progress at each τ" : "progress at each horizon τ";
+  const words = rect.w < 165 ? "progress at each τ" : "progress at each horizon asked";
   context.fillText(words, rect.x - wide, rect.y - 5);
 }
 
@@ -177,10 +179,11 @@ export function inspectionText(state) {
   const judged = radius ? `, judged ${radius} ${radius === 1 ? "unit" : "units"} on` : "";
   const best = progress && Math.max(...progress);
   const tau = chosen ? way.steps[step].horizon : progress && candidates.taus[progress.indexOf(best)];
+  const asked = [...new Set([candidates.taus[0], candidates.taus.at(-1)])].join(" to ");
   const reason = chosen ? "argued for by" : "most progress at";
   return [
     `${state.compare ? `${route}, move` : "Move"} ${step + 1} of ${way.steps.length} at (${x.toFixed(1)}, ${y.toFixed(1)})`,
     `${chosen ? "chosen" : "candidate"}: towards ${degrees}°, ${worth}${judged}`,
-    progress ? `${reason} τ = ${tau}; largest progress ${number(best)}` : "",
+    progress ? `${reason} τ = ${tau}, of ${asked} asked; largest progress ${number(best)}` : "",
   ].filter(Boolean);
 }

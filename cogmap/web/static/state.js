@@ -27,7 +27,7 @@ export function initialState() {
     fields: { learned: null, exact: null }, // {tau, goal, values}
     method: "pca",
     embedding: null, // {tau, method, points}
-    planners: { A: { kind: "log", beta: 0.5 }, B: { kind: "gp", beta: 0.5 } }, // beta: slider, 0..1
+    planners: { A: { kind: "gp", beta: 0.5 }, B: { kind: "pap", beta: 0.5 } }, // beta: slider, 0..1
     compare: false,
     prompt: true, // plan again when start or goal have moved
     routes: { A: null, B: null }, // see planning.js
@@ -92,7 +92,7 @@ export function temperature(beta) {
 
 /** What a planner is called on the page. */
 export function plannerTitle(name) {
-  const known = { log: "ours (log)", gp: "GP", pap: "PAP", geometric: "geometric" };
+  const known = { gp: "GP", pap: "PAP" };
   return known[name] ?? name.replace("beta=", "β = ");
 }
 
