@@ -91,13 +91,12 @@ class Batches:
         self, model: TemporalModel, looks: Tensor, tau: Tensor, lag: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Scores at the lag and at the horizon, and what composing expects there. (B, B) each"""
-        half = (tau // 2).clamp(min=1)
-        scores, far = model.raw_pair_score(looks, looks, torch.stack([lag, 2 * half]))
+        scores, far = model.raw_pair_score(looks, looks, torch.stack([lag, tau]))
         with torch.no_grad():
             fixed = looks.detach()
-            kernel = self._kernel(model.raw_pair_score(fixed, fixed, half[None])[0])
-            kernel = kernel.to(self._short)
-        return scores, far, (kernel @ kernel).float()
+            rest = model.raw_pair_score(fixed, fixed, (tau - lag).clamp(min=1)[None])[0]
+            first, second = (self._kernel(part).to(self._short) for part in (scores, rest))
+        return scores, far, (first @ second).float()
 
     def _kernel(self, scores: Tensor) -> Tensor:
         """p(y | x) over the rows of other pairs. (B, B) -> (B, B)"""
