@@ -128,7 +128,7 @@ def temperature(rows: Sequence[Row], folder: Path) -> list[str]:
     names = {"gp": "0 (GP)", "pap": "inf (PAP)"}
     worlds, tags = worlds_of(rows), list(dict.fromkeys(row["tag"] for row in rows))
     planners = list(dict.fromkeys(row["planner"] for row in rows))
-    planners.sort(key=lambda p: {"gp": 0.0, "pap": np.inf}.get(p) or float(p.split("=")[-1]))
+    planners.sort(key=lambda p: float({"gp": "0", "pap": "inf"}.get(p, p.split("=")[-1])))
     panels: dict[str, dict[str, list[tuple[str, list[float]]]]] = {}
     table = [["SR / SPL [95 % of SR]", *(f"{title(w)}, {tag}" for w in worlds for tag in tags)]]
     for tag in tags:
