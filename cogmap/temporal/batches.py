@@ -53,7 +53,7 @@ class Batches:
     def __init__(self, data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> None:
         device = episodes.starts.device
         self._episodes, self._settings = episodes, settings
-        self._rows = Rows(data, device, held=device.type != "cpu")
+        self._rows = Rows(data, device, held=device.type != "cpu" or data.table is not None)
         self._longest = settings.recorded or settings.tau_max
         itself = torch.eye(2 * settings.batch, device=device)
         partner = itself.roll(settings.batch, dims=0)
@@ -85,7 +85,7 @@ class Batches:
     def _look(self, model: TemporalModel, lag: Tensor, u: Tensor) -> Tensor:
         """Rows `lag` steps apart, first all x, then what followed. (), (N,) -> (B, d)"""
         rows = torch.cat(self._episodes.pairs(lag, u))
-        return model.see(model.prepare(self._rows(rows)))
+        return model.see(self._rows.prepared(rows, model))
 
     def _compose(
         self, model: TemporalModel, looks: Tensor, tau: Tensor, lag: Tensor
@@ -118,12 +118,14 @@ class Rows:
     """Observations by row, in the type they were recorded in.
 
     A column is `held` on the device, because a training step that is captured as a CUDA graph can
-    read nothing else; for a CPU it stays where it is, a memory map perhaps.
+    read nothing else, and a table, because it is small; for a CPU all else stays where it is, a
+    memory map perhaps.
     """
 
     def __init__(self, data: Trajectories, device: torch.device, *, held: bool) -> None:
         self._data, self._index = data, None
         self._column: Tensor | None = None
+        self._ready: tuple[Tensor, ...] | None = None
         if not held:
             return
         column = data.table if data.table is not None else data.observations
@@ -145,6 +147,16 @@ class Rows:
         else:
             seen = self._column[rows if self._index is None else self._index[rows]]
         return seen if seen.dtype == torch.uint8 else seen.float()
+
+    def prepared(self, rows: Tensor, model: TemporalModel) -> tuple[Tensor, ...]:
+        """What of them does not change while a model learns; for a table it is made once. (N,)"""
+        if self._index is None:
+            return model.prepare(self(rows))
+        if self._ready is None:
+            column = self._column
+            assert column is not None
+            self._ready = model.prepare(column if column.dtype == torch.uint8 else column.float())
+        return tuple(part[self._index[rows]] for part in self._ready)
 
 
 def check_fits(size: int, free: int) -> None:
