@@ -44,9 +44,8 @@ def test_every_study_has_its_rows_on_the_page_or_is_said_to_have_none(name):
 
 LABELS = {
     "random policy": {"method": "random"},
-    "ours": {"variant": "ours", "planner": "log"},
-    "GP, the paper's rule and loss": {"variant": "nce", "planner": "gp"},
-    "PAP, the paper's rule and loss": {"variant": "nce", "planner": "pap"},
+    "ours, GP": {"variant": "ours", "planner": "gp"},
+    "ours, PAP": {"variant": "ours", "planner": "pap"},
     "shortest-path oracle": {"method": "oracle"},
 }
 

@@ -53,7 +53,6 @@ READINGS: dict[str, dict[str, Any]] = {
     "Fourier 0.3": {"cycles": 0.3},
     "p(tau) ~ tau^-1/2": {"horizons": "root"},
     "batches of 1,024 pairs": {"batch": 1024},
-    "16,000 updates": {"steps": 16_000},
 }
 LOOKS: dict[str, Planning] = {
     "judged 1 unit away": replace(PAPER_GP, radii=(1,)),
@@ -244,7 +243,8 @@ def readings(scale: Scale) -> list[Job]:
         model = papers(scale, maze, 0)
         tasks.append(swept(scale, model, PAPER_GP, tag="as in Table 1A"))
         tasks += [swept(scale, model, planning, tag=name) for name, planning in LOOKS.items()]
-        for name, change in READINGS.items():
+        longer = {"four times the updates": {"steps": 4 * scale.settings.temporal.steps}}
+        for name, change in (READINGS | longer).items():
             variant = "paper-" + "-".join(f"{key}-{value}" for key, value in change.items())
             other = trained(scale, maze, variant, 0, temporal=PAPER | change)
             tasks.append(swept(scale, other, PAPER_GP, tag=name))
