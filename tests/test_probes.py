@@ -120,12 +120,11 @@ def test_embeddings_of_the_shipped_model_are_unit_vectors_at_every_horizon():
     assert np.allclose(np.linalg.norm(embeddings, axis=-1), 1.0, atol=1e-5)
 
 
-def test_in_the_shipped_model_short_horizons_rank_near_pairs_and_long_ones_far_pairs():
+def test_in_the_shipped_model_short_horizons_too_rank_far_pairs():
     rows = probe_model(load_temporal(MODEL), LARGE, rng=rng())
     assert [row.tau for row in rows] == [1, 16, 256, 4096]
-    assert rows[0].near > 0.95 and rows[2].far > 0.95
-    assert rows[0].near > rows[2].near > rows[3].near
-    assert rows[2].far > rows[1].far > rows[0].far
+    assert all(row.near > 0.9 and row.far > 0.95 for row in rows[:3])
+    assert rows[3].near < rows[0].near  # connectivity between regions is what is left
 
 
 def test_horizons_beyond_the_models_are_named():
