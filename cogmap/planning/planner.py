@@ -167,7 +167,7 @@ class Planner:
         at = torch.arange(now.shape[-1], device=self._device).expand(episodes, -1)
         if self.rule.view is not None:
             at = in_view(now[:, 0], self.rule.view)  # (E, t)
-        there = self.scorer.score(outcomes, embedded, at if self.rule.view else None)
+        there = self.scorer.score(outcomes, embedded, None if self.rule.view is None else at)
         now = now.gather(-1, at[:, None])
         delta = progress(there.double(), now.double())  # (E, A R, t)
         weights = self._weights[at] / self._weights[at].sum(-1, keepdim=True)

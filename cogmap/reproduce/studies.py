@@ -18,7 +18,7 @@ from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.explore.settings import Exploration
-from cogmap.planning.settings import Planning
+from cogmap.planning.settings import PAPER, Planning
 from cogmap.reproduce import work
 from cogmap.reproduce.grid import Job
 from cogmap.settings import RunSettings
@@ -42,11 +42,11 @@ COVERAGES: dict[str, dict[str, Any]] = {
 BETAS = ("gp", "beta=0.001", "beta=0.01", "beta=0.1", "beta=1", "beta=10", "pap")
 GP, PAP = Planning(), Planning(planner="pap")
 # The paper's rules: every horizon, no memory. Radii as ours, which its text leaves open.
-PAPER_GP = Planning(view=None, memory=False)
+PAPER_GP = replace(PAPER, radii=GP.radii)
 PAPER_PAP = replace(PAPER_GP, planner="pap")
 # The paper's loss in the best reading found (docs/results.md says how), and one change at a time.
-PAPER: dict[str, Any] = {"loss": "nce", "recorded": None, "negatives": 1.0, "horizons": "log"}
-PAPER |= {"coupling": 300.0, "cycles": 0.1}
+PAPER_LOSS: dict[str, Any] = {"loss": "nce", "recorded": None, "negatives": 1.0, "horizons": "log"}
+PAPER_LOSS |= {"coupling": 300.0, "cycles": 0.1}
 READINGS: dict[str, dict[str, Any]] = {
     "N = 510, all of the batch": {"negatives": None},
     "beta0 begins as 1": {"coupling": 1.0},
@@ -55,7 +55,7 @@ READINGS: dict[str, dict[str, Any]] = {
     "batches of 1,024 pairs": {"batch": 1024},
 }
 LOOKS: dict[str, Planning] = {
-    "judged 1 unit away": replace(PAPER_GP, radii=(1,)),
+    "judged 1 unit away": PAPER,
     "judged 3 units away": replace(PAPER_GP, radii=(3,)),
     "with memory": replace(PAPER_GP, memory=True),
     "with a view": Planning(memory=False),
@@ -146,7 +146,7 @@ def ours(scale: Scale, maze: str, seed: int) -> Job:
 
 def papers(scale: Scale, maze: str, seed: int) -> Job:
     """The paper's loss (Eq. 5), as we read what its text leaves open."""
-    return trained(scale, maze, "paper", seed, temporal=PAPER)
+    return trained(scale, maze, "paper", seed, temporal=PAPER_LOSS)
 
 
 def seeing(scale: Scale, maze: str, seed: int) -> Job:
@@ -246,7 +246,7 @@ def readings(scale: Scale) -> list[Job]:
         longer = {"four times the updates": {"steps": 4 * scale.settings.temporal.steps}}
         for name, change in (READINGS | longer).items():
             variant = "paper-" + "-".join(f"{key}-{value}" for key, value in change.items())
-            other = trained(scale, maze, variant, 0, temporal=PAPER | change)
+            other = trained(scale, maze, variant, 0, temporal=PAPER_LOSS | change)
             tasks.append(swept(scale, other, PAPER_GP, tag=name))
     return tasks
 
