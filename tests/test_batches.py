@@ -1,5 +1,7 @@
 """What a draw of pairs is, and what composing two short horizons expects (Alg. 1, lines 4-6)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +16,7 @@ from cogmap.envs.maze import Maze
 from cogmap.envs.wandering import collect_walk
 from cogmap.errors import CogmapError
 from cogmap.temporal import batches as module
-from cogmap.temporal.batches import Batches, Rows, check_fits, recorded_lags
+from cogmap.temporal.batches import Batches, Rows, check_fits, longest_lag, recorded_lags
 from cogmap.temporal.losses import nce, softmax
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model
@@ -44,7 +46,7 @@ def generator(seed: int = 0) -> torch.Generator:
 
 
 def batches(data: Trajectories, **changes) -> Batches:
-    return Batches(data, Episodes(data), TemporalTraining(**({"batch": N} | changes)))
+    return Batches(data, Episodes(data), TemporalTraining(**({"batch": N, "recorded": 64} | changes)))
 
 
 class Near:
@@ -103,6 +105,29 @@ def test_each_of_the_three_octaves_of_lags_is_equally_likely():
     lags = recorded_lags(torch.full((len(u),), 5000), u, 64)
     mass = torch.bincount((lags / 8).log2().floor().long()) / len(u)
     assert torch.allclose(mass, torch.full((3,), 1 / 3), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "length, changes, longest",
+    [
+        (2_500, {}, 10),
+        (10_000, {}, 20),  # four times the rows, twice the lag
+        (10_000, {"recorded": 64}, 64),
+        (10_000, {"recorded": None}, 500),
+        (10_000, {"loss": "nce"}, 500),
+        (4, {}, 1),
+    ],
+)
+def test_pairs_are_recorded_up_to_a_fifth_of_the_root_of_the_datas_length(length, changes, longest):
+    data = numbered(length)
+    wanted = TemporalTraining(tau_max=500, **changes)
+    assert longest_lag(data, Episodes(data), wanted) == longest
+
+
+def test_no_lag_is_longer_than_the_longest_episode():
+    data = numbered(10_000)
+    data = replace(data, episode_starts=np.arange(0, 10_000, 12))
+    assert longest_lag(data, Episodes(data), TemporalTraining()) == 11
 
 
 @pytest.mark.parametrize("tau", [1, 40, 500])

@@ -103,8 +103,7 @@ def test_the_literal_decision_and_the_planner_on_every_horizon_choose_the_same_a
 @pytest.mark.parametrize("loss", ["softmax", "nce"])
 def test_the_literal_goal_score_is_the_models(loss):
     walk = collect_walk(Maze.load("medium"), steps=3000, seed=0)
-    recorded = None if loss == "nce" else 64
-    model = build_model(walk, TemporalTraining(loss=loss, recorded=recorded, width=32))
+    model = build_model(walk, TemporalTraining(loss=loss, width=32))
     taus = torch.tensor([1, 7, 300, 8192])
     observations, goal = torch.rand(5, 2) * 20, torch.tensor([4.0, 8.0])
     with torch.no_grad():

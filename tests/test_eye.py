@@ -194,7 +194,7 @@ def test_a_convolution_learns_where_a_square_is_before_noise(tmp_path, table):
 
 def test_pictures_learned_by_nce_have_a_bank_to_measure_a_goals_share_with(album, tmp_path):
     seen = album.walked(collect_walk(CORRIDOR, steps=3000, seed=0), seed=0)
-    model = train_temporal(seen, small(loss="nce", recorded=None, steps=2), tmp_path)
+    model = train_temporal(seen, small(loss="nce", steps=2), tmp_path)
     assert len(model.bank) == len(np.unique(seen.index)) and model.bank.abs().max() > 0
     assert model.bank_log_share.exp().sum() == pytest.approx(1.0, rel=1e-4)
 

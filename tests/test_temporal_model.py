@@ -284,6 +284,15 @@ def test_fourier_features_put_the_data_into_the_unit_square_beside_its_sines():
     assert torch.allclose(cosines[2], torch.ones(4))
 
 
+def test_fourier_features_have_more_periods_in_a_dimension_that_is_stretched():
+    def waves(cycles):
+        chance = torch.Generator().manual_seed(0)
+        return FourierFeatures(LOW, HIGH, count=4, cycles=cycles, generator=chance).waves
+
+    ratio = waves(torch.tensor([0.3, 0.9])) / waves(0.3)
+    assert torch.allclose(ratio, torch.tensor([[1.0], [3.0]]).expand(2, 4))
+
+
 def test_fourier_features_stay_finite_where_the_data_has_no_width():
     flat = FourierFeatures(LOW, LOW, count=4, cycles=0.3, generator=torch.Generator())
     assert flat(LOW[None]).isfinite().all()

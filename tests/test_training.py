@@ -17,7 +17,13 @@ from cogmap.envs.maze import Maze
 from cogmap.envs.wandering import collect_walk
 from cogmap.errors import CogmapError
 from cogmap.temporal.settings import TemporalTraining
-from cogmap.temporal.train import build_model, load_temporal, reference, train_temporal
+from cogmap.temporal.train import (
+    build_model,
+    load_temporal,
+    reference,
+    stretch_of,
+    train_temporal,
+)
 from cogmap.theory.walk import ReversibleWalk
 from cogmap.training import Part, constant, one_cycle, train
 
@@ -126,8 +132,8 @@ def test_a_model_saved_is_the_model_loaded(walk, tmp_path):
 
 
 def test_metrics_are_one_json_line_a_report(walk, tmp_path):
-    train_temporal(walk, small(loss="nce", recorded=None), tmp_path)
-    train_temporal(walk, small(loss="nce", recorded=None, steps=14), tmp_path)  # resumed
+    train_temporal(walk, small(loss="nce"), tmp_path)
+    train_temporal(walk, small(loss="nce", steps=14), tmp_path)  # resumed
     rows = reports(tmp_path)
     assert [row["step"] for row in rows] == [12, 14]
     for row in rows:
@@ -145,7 +151,7 @@ def test_the_reported_loss_is_the_agreement_less_the_information(walk, tmp_path,
 
 
 def test_horizons_that_are_all_recorded_have_no_agreement_to_report(walk, tmp_path):
-    for name, settings in (("all", small(recorded=None)), ("short", small(tau_max=64))):
+    for name, settings in (("all", small(recorded=None)), ("short", small(tau_max=64, recorded=64))):
         train_temporal(walk, settings, tmp_path / name)
         row = reports(tmp_path / name)[-1]
         assert set(row) == {"step", "loss", "information", "seconds"}
@@ -153,7 +159,7 @@ def test_horizons_that_are_all_recorded_have_no_agreement_to_report(walk, tmp_pa
 
 
 def test_a_model_trained_by_nce_has_a_bank_that_it_does_not_normalise_over(walk, tmp_path):
-    model = train_temporal(walk, small(loss="nce", recorded=None), tmp_path)
+    model = train_temporal(walk, small(loss="nce"), tmp_path)
     points = torch.as_tensor(np.array(walk.table))
     assert torch.equal(model.bank, points)
     assert model.bank_log_share.exp().sum() == pytest.approx(1.0, rel=1e-4)
@@ -266,10 +272,22 @@ def test_settings_that_make_no_sense_are_refused(wrong):
         small(**wrong)
 
 
+@pytest.mark.parametrize("width, stretched", [(6, False), (60, True)])
+def test_a_world_that_is_wide_beside_what_a_walk_covers_is_stretched(width, stretched):
+    text = "\n".join(["#" * (width + 2), "#" + "." * width + "#", "#" * (width + 2)])
+    data = collect_walk(Maze.from_text(text, name="lane"), steps=50_000, seed=0)
+    places, _ = data.distinct()
+    half = torch.as_tensor(np.ptp(places, axis=0) / 2)
+    along, across = stretch_of(data, half).tolist()
+    assert across == 1.0  # the lane is narrow
+    # 64 steps of a fifth each way: 5 units, and 7 times that is the half width of 18 cells.
+    assert along == (pytest.approx(float(half[0]) / (7 * 5.06), rel=0.15) if stretched else 1.0)
+
+
 def test_the_nce_loss_needs_every_horizon_recorded():
-    small(loss="nce", recorded=None)
-    with pytest.raises(CogmapError, match="nce loss composes nothing; give --recorded None"):
-        small(loss="nce")
+    small(loss="nce")
+    with pytest.raises(CogmapError, match="nce loss composes nothing; leave --recorded at auto"):
+        small(loss="nce", recorded=64)
 
 
 def test_a_horizon_longer_than_every_episode_is_refused(walk, tmp_path):

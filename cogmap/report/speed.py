@@ -177,7 +177,7 @@ def literal_training(
     data: Trajectories, settings: TemporalTraining, device: torch.device, *, seconds: float
 ) -> Training:
     """Algorithm 1 by the literal pseudo-code: a fresh batch of rows and one lag an update."""
-    model = build_model(data, replace(settings, loss="nce", recorded=None), seed=SEED).to(device)
+    model = build_model(data, replace(settings, loss="nce"), seed=SEED).to(device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate)
     episodes = Episodes(data, device=device)
     observations = torch.as_tensor(data.rows(np.arange(len(data))), dtype=torch.float32).to(device)

@@ -18,6 +18,7 @@ Shape letters: T horizons, N pairs, B = 2 N rows of a batch.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ from cogmap.temporal.settings import TemporalTraining
 
 DEVICE_SHARE = 0.5  # of a GPU's free memory that a dataset may take; training needs the rest
 COPIED_ROWS = 1 << 14  # that go to a device at once
+LAGS_BY_ROOT = 1 / 5  # longest recorded lag, beside the root of the data's length
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Batches:
         device = episodes.starts.device
         self._episodes, self._settings = episodes, settings
         self._rows = Rows(data, device, held=device.type != "cpu" or data.table is not None)
-        self._longest = settings.recorded or settings.tau_max
+        self._longest = longest_lag(data, episodes, settings)
         itself = torch.eye(2 * settings.batch, device=device)
         partner = itself.roll(settings.batch, dims=0)
         self._other = 1 - itself - partner
@@ -101,6 +103,20 @@ class Batches:
     def _kernel(self, scores: Tensor) -> Tensor:
         """p(y | x) over the rows of other pairs. (B, B) -> (B, B)"""
         return torch.softmax(scores + self._other.log(), dim=-1)
+
+
+def longest_lag(data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> int:
+    """The longest lag to record pairs at.
+
+    n rows hold n / s independent pairs s steps apart: the longer the lag, the fewer pairs; the
+    shorter, the more often it is composed. With four times the rows auto has both twice as long
+    lags and twice as many pairs.
+    """
+    if settings.loss == "nce" or settings.recorded is None:
+        return settings.tau_max
+    if settings.recorded == "auto":
+        return min(max(1, round(LAGS_BY_ROOT * math.sqrt(len(data)))), episodes.longest)
+    return settings.recorded
 
 
 def recorded_lags(taus: Tensor, u: Tensor, longest: int) -> Tensor:

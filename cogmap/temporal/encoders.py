@@ -22,8 +22,8 @@ HORIZON_WIDTH = 64
 class FourierFeatures(nn.Module):
     """Observations scaled to [-1, 1], beside sines of random directions through them.
 
-    `cycles` is the typical number of periods across half the width of the data. Low values keep
-    the score smooth between the lattice points it was trained on.
+    `cycles` is the typical number of periods across half the width of the data, one for all
+    dimensions or one each. Low values keep the score smooth between the points it was trained on.
     """
 
     centre: Tensor
@@ -31,12 +31,19 @@ class FourierFeatures(nn.Module):
     waves: Tensor
 
     def __init__(
-        self, low: Tensor, high: Tensor, *, count: int, cycles: float, generator: torch.Generator
+        self,
+        low: Tensor,
+        high: Tensor,
+        *,
+        count: int,
+        cycles: float | Tensor,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         self.register_buffer("centre", (low + high) / 2)
         self.register_buffer("half_width", ((high - low) / 2).clamp(min=1e-6))
-        waves = torch.randn(len(low), count, generator=generator) * cycles * 2 * math.pi
+        periods = torch.as_tensor(cycles, dtype=torch.float32).expand(len(low))
+        waves = torch.randn(len(low), count, generator=generator) * periods[:, None] * 2 * math.pi
         waves *= math.sqrt(2 / len(low))  # as many periods in many dimensions as in two
         self.register_buffer("waves", waves)
         self.width = len(low) + 2 * count

@@ -16,7 +16,7 @@ from cogmap.temporal.batches import Batch
 
 Loss = Callable[[Batch], tuple[Tensor, dict[str, Tensor]]]
 
-FAR = -12.0  # nats: scores below this say "far" and no more
+FAR = -9.0  # nats: scores below this, a nat beyond a planner's view, say "far" and no more
 
 
 def nce(batch: Batch, *, negatives: float | None = None) -> tuple[Tensor, dict[str, Tensor]]:

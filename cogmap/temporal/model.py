@@ -37,7 +37,7 @@ class TemporalConfig:
     waves: int = 64
     """Fourier features of a state."""
     cycles: float = 0.3
-    """Their typical periods across half the data's width."""
+    """Their typical periods across half the data's width, times its stretch."""
     tied: bool = True
     """One encoder for sources and targets."""
     coupling: float = 30.0
@@ -86,7 +86,16 @@ class TemporalModel(nn.Module):
     bank: Tensor
     bank_log_share: Tensor
 
-    def __init__(self, config: TemporalConfig, *, low: Tensor, high: Tensor, seed: int = 0) -> None:
+    def __init__(
+        self,
+        config: TemporalConfig,
+        *,
+        low: Tensor,
+        high: Tensor,
+        stretch: float | Tensor = 1.0,
+        seed: int = 0,
+    ) -> None:
+        """`low` and `high` bound what was seen; `stretch` multiplies cycles. (d,) each"""
         super().__init__()
         if len(config.observation_shape) not in (1, 3):
             raise CogmapError(
@@ -104,7 +113,11 @@ class TemporalModel(nn.Module):
 
         def encoder() -> tuple[StateTrunk, HorizonHead]:
             features = FourierFeatures(
-                low, high, count=config.waves, cycles=config.cycles, generator=generator
+                low,
+                high,
+                count=config.waves,
+                cycles=config.cycles * stretch,
+                generator=generator,
             )
             trunk = StateTrunk(features, width=config.width)
             return trunk, HorizonHead(width=config.width, embedding=config.embedding)

@@ -18,9 +18,10 @@ class TemporalTraining:
     """Updates."""
     loss: Literal["softmax", "nce"] = "softmax"
     """softmax: pick the target out of the batch; nce: the paper's binary contrast (Eq. 5)."""
-    recorded: int | None = 64
-    """Longest lag whose pairs are recorded; longer horizons are composed of shorter ones. None:
-    every horizon is recorded, as in the paper."""
+    recorded: int | Literal["auto"] | None = "auto"
+    """Longest lag whose pairs are recorded; longer horizons are composed of shorter ones. auto: a
+    fifth of the root of the data's length, 400 steps for 4M. None: every horizon is recorded, as
+    in the paper (and as the nce loss needs)."""
     negatives: float | None = None
     """N of the nce loss; by default the number of other rows in the batch, as in the paper."""
     tau_max: int = 8192
@@ -39,7 +40,8 @@ class TemporalTraining:
     embedding: int = 64
     """Length of the unit embeddings."""
     cycles: float = 0.3
-    """Typical periods of the Fourier features across half the data's width."""
+    """Typical periods of the Fourier features across half the data's width; more of them in worlds
+    that are wide beside what a walk covers in a few dozen steps."""
     coupling: float = 30.0
     """beta0 begins as max(1, coupling / tau)."""
     tied: bool = True
@@ -59,7 +61,7 @@ class TemporalTraining:
             raise CogmapError(f"batch={self.batch}; a contrast needs at least 2 pairs.")
         if self.negatives is not None and self.negatives <= 0:
             raise CogmapError(f"negatives={self.negatives}; give a positive number.")
-        if self.recorded is not None and self.recorded < 1:
-            raise CogmapError(f"recorded={self.recorded}; give at least 1 step, or None.")
-        if self.recorded is not None and self.loss == "nce":
-            raise CogmapError("the nce loss composes nothing; give --recorded None.")
+        if isinstance(self.recorded, int) and self.recorded < 1:
+            raise CogmapError(f"recorded={self.recorded}; give at least 1 step, auto or None.")
+        if isinstance(self.recorded, int) and self.loss == "nce":
+            raise CogmapError("the nce loss composes nothing; leave --recorded at auto.")

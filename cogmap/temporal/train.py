@@ -41,6 +41,8 @@ MEAN_PICTURES = 512  # about, whose mean a convolution takes away
 BACKGROUND_PICTURES = 128  # whose median is the background
 CHECKED_PICTURES = 4096  # of the data, about, that are checked before training begins
 NUMBERS_AT_ONCE = 1 << 23  # of the pictures that are looked at together
+WALKED_STEPS, WALKED_PAIRS = 64, 4096  # that tell how far a walk gets
+WIDE = 7.0  # worlds of a larger half width, in such distances, are stretched
 
 
 def reference(data: Trajectories, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -80,6 +82,16 @@ def choose_encoder(data: Trajectories, bank: np.ndarray, asked: Encoder) -> Enco
     return "keypoints"
 
 
+def stretch_of(data: Trajectories, half_width: Tensor) -> Tensor:
+    """How wide the world is beside what is covered in 64 steps; 1 where it is not. (d,) -> (d,)"""
+    episodes = Episodes(data)
+    lag = torch.tensor(min(WALKED_STEPS, episodes.longest))
+    u = (torch.arange(WALKED_PAIRS, dtype=torch.float64) + 0.5) / WALKED_PAIRS
+    here, there = (torch.as_tensor(data.rows(rows.numpy())) for rows in episodes.pairs(lag, u))
+    covered = (there - here).float().square().mean(0).sqrt()
+    return (half_width / (WIDE * covered).clamp(min=1e-6)).clamp(min=1.0)
+
+
 def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0) -> TemporalModel:
     """An untrained model for this data, with its bank of reference observations."""
     bank, log_share = reference(data, seed=seed)
@@ -97,11 +109,13 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
     )
     torch.manual_seed(seed)  # layers draw their first weights from the global generator
     low, high = -torch.ones(config.look_size), torch.ones(config.look_size)
+    stretch: float | Tensor = 1.0
     if not config.sees:
         observations, _ = data.distinct()
         low = torch.as_tensor(observations.min(axis=0), dtype=torch.float32)
         high = torch.as_tensor(observations.max(axis=0), dtype=torch.float32)
-    model = TemporalModel(config, low=low, high=high, seed=seed)
+        stretch = stretch_of(data, (high - low) / 2)
+    model = TemporalModel(config, low=low, high=high, stretch=stretch, seed=seed)
     if isinstance(model.eye, Keypoints):
         model.eye.background.copy_(background_of(bank))
     elif isinstance(model.eye, Convolution):
