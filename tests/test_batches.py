@@ -46,7 +46,9 @@ def generator(seed: int = 0) -> torch.Generator:
 
 
 def batches(data: Trajectories, **changes) -> Batches:
-    return Batches(data, Episodes(data), TemporalTraining(**({"batch": N, "recorded": 64} | changes)))
+    return Batches(
+        data, Episodes(data), TemporalTraining(**({"batch": N, "recorded": 64} | changes))
+    )
 
 
 class Near:

@@ -151,7 +151,10 @@ def test_the_reported_loss_is_the_agreement_less_the_information(walk, tmp_path,
 
 
 def test_horizons_that_are_all_recorded_have_no_agreement_to_report(walk, tmp_path):
-    for name, settings in (("all", small(recorded=None)), ("short", small(tau_max=64, recorded=64))):
+    for name, settings in (
+        ("all", small(recorded=None)),
+        ("short", small(tau_max=64, recorded=64)),
+    ):
         train_temporal(walk, settings, tmp_path / name)
         row = reports(tmp_path / name)[-1]
         assert set(row) == {"step", "loss", "information", "seconds"}
