@@ -205,6 +205,7 @@ class Reproduce:
         Literal[
             "maze-state",
             "readings",
+            "parts",
             "maze-vision",
             "horizons",
             "data",

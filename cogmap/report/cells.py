@@ -43,15 +43,15 @@ def rate(rows: Sequence[Row]) -> tuple[float, float, float]:
     return (reached / count, *wilson_interval(reached, count))
 
 
-def cell(rows: Sequence[Row], *, bold: bool = False) -> str:
-    """`SR [low, high] / SPL`, or a dash where nothing was measured."""
+def cell(rows: Sequence[Row], *, bold: bool = False, interval: bool = True) -> str:
+    """`SR / SPL [low, high]`, or a dash where nothing was measured."""
     if not rows:
         return "-"
     sr, low, high = rate(rows)
     weights = [row["episodes"] for row in rows]
     spl = np.average([row["spl"] for row in rows], weights=weights)
     head = f"{sr:.2f} / {spl:.2f}"
-    return (f"**{head}**" if bold else head) + f" [{low:.2f}, {high:.2f}]"
+    return (f"**{head}**" if bold else head) + (f" [{low:.2f}, {high:.2f}]" if interval else "")
 
 
 def explored_cell(rows: Sequence[Row]) -> str:

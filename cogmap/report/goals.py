@@ -96,6 +96,22 @@ def readings(rows: Sequence[Row], folder: Path) -> list[str]:
     return [note, "", *markdown(table), *footer(rows, "readings")]
 
 
+def parts(rows: Sequence[Row], folder: Path) -> list[str]:
+    """What each part of our recipe is worth."""
+    tags = [row["tag"].split("; ") for row in rows]
+    kinds, names = (list(dict.fromkeys(tag[k] for tag in tags)) for k in (1, 0))
+    columns = [(world, kind) for world in worlds_of(rows) for kind in kinds]
+    table = [["SR / SPL", *(f"{title(world)}, {kind}" for world, kind in columns)]]
+    for name in names:
+        found = [chosen(rows, world=world, tag=f"{name}; {kind}") for world, kind in columns]
+        table.append([name, *(cell(some, interval=False) for some in found)])
+    note = (
+        f"GP, official tasks, {rows[0]['episodes']} episodes, training seed 0. 4M and 0.1M are "
+        "steps of the lattice walk; actions: 4M random actions; pictures: of the grid."
+    )
+    return [note, "", *markdown(table), *footer(rows, "parts")]
+
+
 def maze_vision(rows: Sequence[Row], folder: Path) -> list[str]:
     """Table 1B."""
     ours = chosen(rows, variant="image", planner="gp")

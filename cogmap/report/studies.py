@@ -23,7 +23,7 @@ from cogmap.report.cells import (
     title,
     worlds_of,
 )
-from cogmap.report.goals import maze_state, maze_vision, readings, walks
+from cogmap.report.goals import maze_state, maze_vision, parts, readings, walks
 
 Section = Callable[[Sequence[Row], Path], list[str]]
 
@@ -204,6 +204,7 @@ def theory(rows: Sequence[Row], folder: Path) -> list[str]:
 PAGES: dict[str, Section] = {
     "maze-state": maze_state,
     "readings": readings,
+    "parts": parts,
     "maze-vision": maze_vision,
     "horizons": horizons,
     "data": data,

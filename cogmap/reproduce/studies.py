@@ -62,6 +62,25 @@ LOOKS: dict[str, Planning] = {
     "with both": Planning(),
 }
 
+ACTIONS_WALK: dict[str, Any] = {"physics": "kinematic", "exploration": {"walk": "actions"}}
+# Our recipe with one part less, and our planner; what is tried on rows and pictures too.
+PARTS: dict[str, dict[str, Any]] = {
+    "nothing composed": {"recorded": None},
+    "lags of 8 to 64 recorded": {"recorded": 64},
+    "two encoders, pairs read one way": {"tied": False},
+    "beta0 begins as 1": {"coupling": 1.0},
+    "p(tau) log-uniform": {"horizons": "log"},
+    "Fourier 0.1": {"cycles": 0.1},
+    "the paper's loss": PAPER_LOSS,
+}
+SIMPLER: dict[str, Planning] = {
+    "no memory": Planning(memory=False),
+    "every horizon": Planning(view=None),
+    "judged 1 unit away": Planning(radii=(1,)),
+    "8 directions": Planning(directions=8),
+}
+EVERYWHERE = ("nothing composed", "two encoders, pairs read one way", "beta0 begins as 1")
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -165,8 +184,7 @@ def wandered(scale: Scale, maze: str, seed: int) -> Job:
 
     They are recorded in the vectorised stand-in for the simulator: 4M of them in a minute.
     """
-    settings = {"walk": "actions"}
-    return trained(scale, maze, "actions", seed, physics="kinematic", exploration=settings)
+    return trained(scale, maze, "actions", seed, **ACTIONS_WALK)
 
 
 def planned(
@@ -251,6 +269,31 @@ def readings(scale: Scale) -> list[Job]:
     return tasks
 
 
+def parts(scale: Scale) -> list[Job]:
+    """What each part of our recipe is worth: from much data and little, from rows and pictures."""
+    tasks = []
+    for maze in scale.mazes:
+        real = world_of(maze).describe()
+        stored = world_of(maze, observation="image", pictures="grid").describe()
+        short = {"walk_steps": WALKS["0.1M"]}
+        kinds: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+            "4M": ("ours", {}, {}),
+            "0.1M": ("0.1M", {"exploration": short}, {}),
+            "actions": ("actions", ACTIONS_WALK, {"world": real}),
+            "pictures": ("image", {"observation": "image"}, {"world": stored}),
+        }
+        for kind, (variant, how, where) in kinds.items():
+            whole = trained(scale, maze, variant, 0, **how)
+            tasks.append(swept(scale, whole, GP, tag=f"all of it; {kind}", **where))
+            for name, planning in SIMPLER.items():
+                tasks.append(swept(scale, whole, planning, tag=f"{name}; {kind}", **where))
+            for name in EVERYWHERE if where else PARTS:
+                less = f"{variant}-{name.replace(' ', '-')}"
+                model = trained(scale, maze, less, 0, temporal=PARTS[name], **how)
+                tasks.append(swept(scale, model, GP, tag=f"{name}; {kind}", **where))
+    return tasks
+
+
 def maze_vision(scale: Scale) -> list[Job]:
     """Table 1B: ours from pictures of the grid, fewer with the camera's own; floor and ceiling."""
     tasks: list[Job] = []
@@ -310,7 +353,7 @@ def data(scale: Scale) -> list[Job]:
                 tasks.append(planned(scale, model, GP, "official"))
             for name, part in COVERAGES.items():
                 model = trained(scale, maze, name, seed, exploration=part)
-                tasks.append(planned(scale, model, GP, "official", ends=True))
+                tasks.append(swept(scale, model, GP, tag="", ends=True))
             tasks.append(planned(scale, ours(scale, maze, seed), GP, "official"))
     return tasks
 
@@ -341,6 +384,7 @@ def theory(scale: Scale) -> list[Job]:
 STUDIES: dict[str, Callable[[Scale], list[Job]]] = {
     "maze-state": maze_state,
     "readings": readings,
+    "parts": parts,
     "maze-vision": maze_vision,
     "horizons": horizons,
     "data": data,
