@@ -53,6 +53,7 @@ READINGS: dict[str, dict[str, Any]] = {
     "Fourier 0.3": {"cycles": 0.3},
     "p(tau) ~ tau^-1/2": {"horizons": "root"},
     "batches of 1,024 pairs": {"batch": 1024},
+    "two encoders": {"tied": False},
 }
 LOOKS: dict[str, Planning] = {
     "judged 1 unit away": PAPER,

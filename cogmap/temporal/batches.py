@@ -1,8 +1,8 @@
 """Recorded pairs as scores (Alg. 1, lines 4-6), and long horizons composed of short ones.
 
-A walk holds many independent pairs a few dozen steps apart, and few a thousand apart. So pairs are
-recorded at short lags only, and a longer horizon is taught by two shorter ones, after Chapman and
-Kolmogorov:
+A walk holds many independent pairs a few dozen steps apart, and few a thousand apart; and pairs
+say little of what is improbable at their lag. So pairs are recorded at short lags only, and every
+horizon is also taught by two shorter ones, after Chapman and Kolmogorov:
 
     p(y | x, s + t) = sum_z p(z | x, s) p(y | z, t)
 
@@ -46,7 +46,6 @@ class Batch:
     # Where horizons are composed:
     far: Tensor | None = None  # (T, B, B) scores at the horizon
     expected: Tensor | None = None  # (T, B, B) p(y | x, horizon) of two shorter ones
-    longer: Tensor | None = None  # (T,) 1 for horizons longer than the lag, else 0
 
 
 class Batches:
@@ -74,15 +73,16 @@ class Batches:
         shape = len(taus), 1 + self._settings.batch
         u = torch.rand(shape, generator=generator, device=taus.device, dtype=torch.float64)[share]
         taus = taus[share]
-        lags = recorded_lags(taus, u[:, 0], self._longest)
-        looks = [self._look(model, *each) for each in zip(lags, u[:, 1:])]
-        if self._longest >= self._settings.tau_max:  # nothing to compose
+        if self._longest is None:  # nothing is composed
+            looks = [self._look(model, *each) for each in zip(taus, u[:, 1:])]
             plain = [model.raw_pair_score(x, x, tau[None]) for x, tau in zip(looks, taus)]
             return Batch(torch.cat(plain), self._positive, self._other)
+        taus = taus.clamp(min=2)  # a lag of 1 is half of 2
+        lags = recorded_lags(taus, u[:, 0], self._longest)
+        looks = [self._look(model, *each) for each in zip(lags, u[:, 1:])]
         parts = [self._compose(model, *each) for each in zip(looks, taus, lags)]
         scores, far, expected = (torch.stack(part) for part in zip(*parts))
-        longer = (lags < taus).float()
-        return Batch(scores, self._positive, self._other, far, expected, longer)
+        return Batch(scores, self._positive, self._other, far, expected)
 
     def _look(self, model: TemporalModel, lag: Tensor, u: Tensor) -> Tensor:
         """Rows `lag` steps apart, first all x, then what followed. (), (N,) -> (B, d)"""
@@ -96,7 +96,7 @@ class Batches:
         scores, far = model.raw_pair_score(looks, looks, torch.stack([lag, tau]))
         with torch.no_grad():
             fixed = looks.detach()
-            rest = model.raw_pair_score(fixed, fixed, (tau - lag).clamp(min=1)[None])[0]
+            rest = model.raw_pair_score(fixed, fixed, (tau - lag)[None])[0]
             first, second = (self._kernel(part).to(self._short) for part in (scores, rest))
         return scores, far, (first @ second).float()
 
@@ -105,15 +105,15 @@ class Batches:
         return torch.softmax(scores + self._other.log(), dim=-1)
 
 
-def longest_lag(data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> int:
-    """The longest lag to record pairs at.
+def longest_lag(data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> int | None:
+    """The longest lag to record pairs at; None: every horizon is recorded, none composed.
 
     n rows hold n / s independent pairs s steps apart: the longer the lag, the fewer pairs; the
     shorter, the more often it is composed. With four times the rows auto has both twice as long
     lags and twice as many pairs.
     """
-    if settings.loss == "nce" or settings.recorded is None:
-        return settings.tau_max
+    if settings.loss == "nce" or settings.recorded is None or settings.tau_max < 2:
+        return None
     if settings.recorded == "auto":
         return min(max(1, round(LAGS_BY_ROOT * math.sqrt(len(data)))), episodes.longest)
     return settings.recorded
@@ -122,12 +122,11 @@ def longest_lag(data: Trajectories, episodes: Episodes, settings: TemporalTraini
 def recorded_lags(taus: Tensor, u: Tensor, longest: int) -> Tensor:
     """The lag to record pairs at. (T,), (T,) uniform in [0, 1) -> (T,)
 
-    A horizon up to `longest` is its own lag. Beyond, a lag from the three octaves up to `longest`,
-    log-uniform, and less than the horizon.
+    Log-uniform in the three octaves up to half the horizon, or up to `longest` where that is less.
     """
-    least = max(1, longest // 8)
-    lags = (least * (longest / least) ** u).long()
-    return torch.where(taus > longest, lags, taus)
+    most = (taus // 2).clamp(1, longest)
+    least = (most // 8).clamp(min=1)
+    return torch.minimum((least * (most / least) ** u).long(), most)
 
 
 class Rows:

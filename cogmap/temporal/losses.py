@@ -16,7 +16,7 @@ from cogmap.temporal.batches import Batch
 
 Loss = Callable[[Batch], tuple[Tensor, dict[str, Tensor]]]
 
-FAR = -9.0  # nats: scores below this, a nat beyond a planner's view, say "far" and no more
+FAR = -12.0  # nats: scores below this say "far" and no more
 
 
 def nce(batch: Batch, *, negatives: float | None = None) -> tuple[Tensor, dict[str, Tensor]]:
@@ -45,9 +45,9 @@ def softmax(batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
     # Mutual information is at least -contrast: the mean log-ratio of the positives.
     contrast = -mean(score, batch.positive).mean()
     statistics = {"information": -contrast.detach()}
-    if batch.far is None or batch.expected is None or batch.longer is None:
+    if batch.far is None or batch.expected is None:
         return contrast, statistics
-    gap = (batch.longer * agreement(batch.far, batch.expected, batch.other)).mean()
+    gap = agreement(batch.far, batch.expected, batch.other).mean()
     statistics["agreement"] = gap.detach()
     return contrast + gap, statistics
 

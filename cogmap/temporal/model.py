@@ -13,6 +13,7 @@ from cogmap.temporal.encoders import (
     FourierFeatures,
     HorizonEmbedding,
     HorizonHead,
+    Mirror,
     StateTrunk,
 )
 from cogmap.temporal.eyes import Convolution, Keypoints
@@ -124,7 +125,7 @@ class TemporalModel(nn.Module):
 
         self.source_trunk, self.source_head = encoder()
         if config.tied:
-            self.target_trunk, self.target_head = self.source_trunk, self.source_head
+            self.target_trunk, self.target_head = self.source_trunk, Mirror(self.source_head)
         else:
             self.target_trunk, self.target_head = encoder()
         self.horizon = HorizonEmbedding()
@@ -166,8 +167,8 @@ class TemporalModel(nn.Module):
         horizon = self.horizon(taus)
         beta0, beta1 = self.beta(horizon, taus)
         h = self.source_head(self.source_trunk(sources), horizon)  # (B, T, D)
-        if targets is sources and self.config.tied:
-            g = h
+        if targets is sources and isinstance(self.target_head, Mirror):
+            g = self.target_head.turned(h)
         else:
             g = self.target_head(self.target_trunk(targets), horizon)  # (C, T, D)
         scaled = h.transpose(0, 1) * beta0[:, None, None]  # (T, B, D): cheaper than scaling scores
