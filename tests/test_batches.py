@@ -77,36 +77,43 @@ class Near:
         return score.softmax(-1)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
-@given(tau=st.integers(65, 100_000), u=st.floats(0, 1, exclude_max=True))
-def test_a_horizon_longer_than_64_has_a_lag_of_8_to_64(tau, u):
-    lag = recorded_lags(torch.tensor([tau]), torch.tensor([u], dtype=torch.float64), 64)
+def octaves_below(tau: int, longest: int) -> tuple[int, int]:
+    """The least and the most that a lag for a horizon may be."""
+    most = min(longest, tau // 2)
+    return max(1, most // 8), most
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    tau=st.integers(2, 100_000),
+    longest=st.integers(1, 1000),
+    u=st.floats(0, 1, exclude_max=True),
+)
+def test_a_lag_lies_in_the_three_octaves_up_to_the_longest_or_half_the_horizon(tau, longest, u):
+    lag = recorded_lags(torch.tensor([tau]), torch.tensor([u], dtype=torch.float64), longest)
+    least, most = octaves_below(tau, longest)
     assert lag.dtype == torch.int64
-    assert 8 <= int(lag) <= 64 < tau
+    assert least <= int(lag) <= most
 
 
-def test_horizons_up_to_64_are_their_own_lag():
-    taus = torch.arange(1, 65)
-    for u in (0.0, 0.5, 1 - 2**-53):
-        lags = recorded_lags(taus, torch.full((64,), u, dtype=torch.float64), 64)
-        assert torch.equal(lags, taus)
+@pytest.mark.parametrize("longest", [1, 2, 7, 8, 64, 100])
+def test_lags_reach_from_one_end_of_their_octaves_to_the_other(longest):
+    taus = torch.arange(2, 4 * longest + 2)
+    ends = torch.tensor([octaves_below(tau, longest) for tau in taus.tolist()])
+    first, last = (
+        recorded_lags(taus, torch.full((len(taus),), u, dtype=torch.float64), longest)
+        for u in (0.0, 1 - 2**-53)
+    )
+    assert torch.equal(first, ends[:, 0])
+    assert (ends[:, 1] - last <= 1).all()
 
 
-@pytest.mark.parametrize("longest", [1, 2, 7, 8, 100])
-def test_whatever_the_longest_recorded_lag_is_lags_lie_in_three_octaves_up_to_it(longest):
-    taus = torch.arange(1, 3 * longest + 2)
-    for u in (0.0, 0.5, 1 - 2**-53):
-        lags = recorded_lags(taus, torch.full((len(taus),), u, dtype=torch.float64), longest)
-        assert torch.equal(lags[:longest], taus[:longest])
-        beyond = lags[longest:]
-        assert (beyond >= max(1, longest // 8)).all() and (beyond <= longest).all()
-
-
-def test_each_of_the_three_octaves_of_lags_is_equally_likely():
+@pytest.mark.parametrize(("tau", "longest"), [(5000, 64), (128, 64), (128, 1000)])
+def test_each_of_the_three_octaves_of_lags_is_equally_likely(tau, longest):
     u = (torch.arange(1 << 15, dtype=torch.float64) + 0.5) / (1 << 15)
-    lags = recorded_lags(torch.full((len(u),), 5000), u, 64)
+    lags = recorded_lags(torch.full((len(u),), tau), u, longest)
     mass = torch.bincount((lags / 8).log2().floor().long()) / len(u)
-    assert torch.allclose(mass, torch.full((3,), 1 / 3), atol=1e-3)
+    assert torch.allclose(mass[:3], torch.full((3,), 1 / 3), atol=0.01)
 
 
 @pytest.mark.parametrize(
@@ -114,16 +121,24 @@ def test_each_of_the_three_octaves_of_lags_is_equally_likely():
     [
         (2_500, {}, 10),
         (10_000, {}, 20),  # four times the rows, twice the lag
+        (10_000, {"tau_max": 2}, 20),
         (10_000, {"recorded": 64}, 64),
-        (10_000, {"recorded": None}, 500),
-        (10_000, {"loss": "nce"}, 500),
         (4, {}, 1),
     ],
 )
 def test_pairs_are_recorded_up_to_a_fifth_of_the_root_of_the_datas_length(length, changes, longest):
     data = numbered(length)
-    wanted = TemporalTraining(tau_max=500, **changes)
+    wanted = TemporalTraining(**({"tau_max": 500} | changes))
     assert longest_lag(data, Episodes(data), wanted) == longest
+
+
+UNCOMPOSED = [{"recorded": None}, {"loss": "nce", "recorded": "auto"}, {"tau_max": 1}]
+
+
+@pytest.mark.parametrize("changes", UNCOMPOSED, ids=["all recorded", "nce", "one step"])
+def test_there_is_no_longest_lag_where_nothing_is_composed(changes):
+    data = numbered()
+    assert longest_lag(data, Episodes(data), TemporalTraining(**changes)) is None
 
 
 def test_no_lag_is_longer_than_the_longest_episode():
@@ -132,26 +147,43 @@ def test_no_lag_is_longer_than_the_longest_episode():
     assert longest_lag(data, Episodes(data), TemporalTraining()) == 11
 
 
-@pytest.mark.parametrize("tau", [1, 40, 500])
+@pytest.mark.parametrize("tau", [2, 3, 40, 500])
 def test_a_batch_has_pairs_a_lag_apart_first_all_x_then_what_followed(tau):
-    model = Near()
-    batches(numbered()).draw(model, torch.tensor([tau]), generator(), share=ALL)
-    rows, (lag, horizon) = model.calls[0]
-    assert rows.shape == (2 * N, 1) and horizon == tau
-    assert lag == tau or (tau > 64 and 8 <= lag <= 64)
-    assert (rows[N:] - rows[:N] == lag).all()
-    assert ((rows[N:] < 2000) == (rows[:N] < 2000)).all()  # in one of the two episodes
+    drawing, chance, seen = batches(numbered()), generator(), set()
+    for _ in range(20):
+        model = Near()
+        drawing.draw(model, torch.tensor([tau]), chance, share=ALL)
+        rows, (lag, horizon) = model.calls[0]
+        assert rows.shape == (2 * N, 1) and horizon == tau
+        assert (rows[N:] - rows[:N] == lag).all()
+        assert ((rows[N:] < 2000) == (rows[:N] < 2000)).all()  # in one of the two episodes
+        seen.add(lag)
+    least, most = octaves_below(tau, 64)
+    assert least <= min(seen) and max(seen) <= most
+    assert len(seen) > 5 or most == 1
 
 
-def test_pairs_of_a_batch_are_drawn_uniformly():
-    data, tau = numbered(40), 10
-    many = batches(data, batch=2000, tau_max=10)
+@pytest.mark.parametrize(("changes", "tau", "lag"), [({"recorded": None}, 10, 10), ({}, 2, 1)])
+def test_pairs_of_a_batch_are_drawn_uniformly(changes, tau, lag):
+    many = batches(numbered(40), batch=2000, tau_max=10, **changes)
     model = Near()
     many.draw(model, torch.tensor([tau]), generator(), share=ALL)
     seen = np.bincount(model.calls[0][0][:2000, 0].int().numpy(), minlength=40)
-    possible = [row for row in range(40) if row + tau < 26 or 26 <= row < 40 - tau]
+    possible = [row for row in range(40) if row + lag < 26 or 26 <= row < 40 - lag]
     assert set(np.flatnonzero(seen)) == set(possible)
     assert chisquare(seen[possible]).pvalue > 0.01
+
+
+def test_a_horizon_of_one_step_is_composed_as_two_steps_are():
+    """One step has no two parts, and the contrast at a lag of 1 is for it."""
+    drawn = []
+    for tau in (1, 2):
+        model = Near()
+        drawn.append(batches(numbered()).draw(model, torch.tensor([tau]), generator(), share=ALL))
+        assert [asked for _, asked in model.calls] == [[1, 2], [1]]
+    one, two = drawn
+    assert torch.equal(one.scores, two.scores) and torch.equal(one.far, two.far)
+    assert torch.equal(one.expected, two.expected)
 
 
 def test_one_encoder_reads_pairs_both_ways():
@@ -172,14 +204,15 @@ def test_a_batch_scores_its_rows_at_the_lag_and_at_the_horizon():
     batch = batches(numbered()).draw(model, taus, generator(), share=ALL)
     asked = [call for call in model.calls if len(call[1]) == 2]
     assert [horizon for _, (_, horizon) in asked] == taus.tolist()
-    assert batch.longer.tolist() == [0, 1]
     for t, (rows, (lag, tau)) in enumerate(asked):
+        assert 1 <= lag <= tau // 2
         assert torch.equal(batch.scores[t], model.score(rows, lag))
         assert torch.equal(batch.far[t], model.score(rows, tau))
 
 
-def test_what_is_expected_at_a_long_horizon_is_the_product_of_the_models_own_two_shorter_ones():
-    model, tau = Near(), 300
+@pytest.mark.parametrize("tau", [2, 30, 300])
+def test_what_is_expected_at_a_horizon_is_the_product_of_the_models_own_two_shorter_ones(tau):
+    model = Near()
     batch = batches(numbered()).draw(model, torch.tensor([tau]), generator(), share=ALL)
     (rows, (lag, _)), (again, (rest,)) = model.calls
     assert rest == tau - lag and torch.equal(rows, again)
@@ -198,7 +231,8 @@ def test_no_row_is_compared_with_itself_or_its_partner_in_a_composed_kernel():
     torch.testing.assert_close(kernel.sum(-1), torch.ones(2 * N))
 
 
-def test_rows_composed_by_a_perfect_model_agree_with_it(walk):
+@pytest.mark.parametrize("horizon", [30, 200])
+def test_rows_composed_by_a_perfect_model_agree_with_it(walk, horizon):
     """At G* the agreement is as small as a batch of rows can tell, and far larger elsewhere."""
     points = np.array(walk.table)
 
@@ -210,30 +244,43 @@ def test_rows_composed_by_a_perfect_model_agree_with_it(walk):
 
     class Flat(Exact):
         def score(self, rows: Tensor, tau: int) -> Tensor:
-            return super().score(rows, tau) * (0.5 if tau == 200 else 1.0)
+            return super().score(rows, tau) * (0.5 if tau == horizon else 1.0)
 
     gaps = []
     for model in (Exact(), Flat()):
         drawing = batches(walk, batch=512)
-        batch = drawing.draw(model, torch.tensor([200]), generator(), share=ALL)
+        batch = drawing.draw(model, torch.tensor([horizon]), generator(), share=ALL)
         gaps.append(float(softmax(batch)[1]["agreement"]))
     assert gaps[0] < 1e-3 < 0.01 < gaps[1], gaps
 
 
-@pytest.mark.parametrize("changes", [{"recorded": None}, {"recorded": 500, "tau_max": 500}])
-def test_where_every_horizon_is_recorded_nothing_is_composed(changes):
-    model, taus = Near(), torch.tensor([30, 500])
+@pytest.mark.parametrize("changes", UNCOMPOSED, ids=["all recorded", "nce", "one step"])
+def test_where_nothing_is_composed_every_horizon_is_recorded(changes):
+    model, taus = Near(), torch.tensor([1, 1] if "tau_max" in changes else [30, 500])
     batch = batches(numbered(), **changes).draw(model, taus, generator(), share=ALL)
-    assert batch.far is None and batch.expected is None and batch.longer is None
-    assert [asked for _, asked in model.calls] == [[30], [500]]
+    assert batch.far is None and batch.expected is None
+    assert [asked for _, asked in model.calls] == [[tau] for tau in taus.tolist()]
     for t, (rows, (tau,)) in enumerate(model.calls):
         assert (rows[N:] - rows[:N] == tau).all()
         assert torch.equal(batch.scores[t], model.score(rows, tau))
 
 
-def test_the_gradient_of_a_batch_reaches_its_scores_and_not_what_they_should_agree_with(walk):
+@pytest.mark.parametrize("recorded", [250, 500, 5000])
+def test_however_long_a_lag_may_be_every_horizon_is_composed(recorded):
+    model, taus = Near(), torch.tensor([2, 30, 500])
+    drawing = batches(numbered(), recorded=recorded, tau_max=500)
+    batch = drawing.draw(model, taus, generator(), share=ALL)
+    lags, rests = (
+        [asked[0] for _, asked in model.calls if len(asked) == count] for count in (2, 1)
+    )
+    assert [lag + rest for lag, rest in zip(lags, rests, strict=True)] == taus.tolist()
+    assert min(lags) >= 1 and batch.expected.shape == (3, 2 * N, 2 * N)
+
+
+@pytest.mark.parametrize("tau", [1, 2, 300])
+def test_the_gradient_of_a_batch_reaches_its_scores_and_not_what_they_should_agree_with(walk, tau):
     model = build_model(walk, TemporalTraining(width=16, embedding=8))
-    batch = batches(walk).draw(model, torch.tensor([300]), generator(), share=ALL)
+    batch = batches(walk).draw(model, torch.tensor([tau]), generator(), share=ALL)
     assert batch.scores.requires_grad and batch.far.requires_grad
     assert not batch.expected.requires_grad
     softmax(batch)[0].backward()
@@ -253,7 +300,7 @@ def test_what_is_drawn_for_a_horizon_does_not_depend_on_the_share(walk, recorded
         draw(share) for share in (slice(0, 1), slice(1, 2), slice(0, 2))
     )
     assert torch.equal(after, after_whole)  # so that the next draws are the same too
-    for name in ("scores", "far", "expected", "longer"):
+    for name in ("scores", "far", "expected"):
         parts, together = [getattr(part, name) for part in (first, second)], getattr(whole, name)
         if recorded is None and name != "scores":
             assert together is None

@@ -22,7 +22,7 @@ from cogmap.temporal.train import build_model, load_temporal, main, train_tempor
 
 ROOT = Path(__file__).parent.parent
 CORRIDOR = Maze.from_text("########\n#......#\n########", name="corridor")
-# Steps for two reports; the first horizon of an update is recorded, the second is composed.
+# Steps for two reports; both horizons of an update are composed, each by its own process.
 SETTINGS = {"steps": 200, "tau_max": 256, "lags": 2, "width": 16, "embedding": 8, "batch": 64}
 SETTINGS |= {"checkpoint_every": 50}
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from cogmap.planning.settings import Planning
 from cogmap.temporal.batches import Batch
 from cogmap.temporal.losses import FAR, Loss, agreement, nce, softmax
 
@@ -34,11 +35,9 @@ def one_way(scores: Tensor) -> Batch:
 
 
 def composed(taus: int = 3, seed: int = 0) -> dict[str, Tensor]:
-    """Scores at horizons, what composing might expect there, and which of them are longer."""
-    longer = torch.ones(taus, dtype=torch.float64)
-    longer[1::2] = 0
+    """Scores at horizons, and what composing might expect there."""
     expected = random(taus, ROWS, ROWS, seed=seed + 50).softmax(-1)
-    return {"far": 2 * random(taus, ROWS, ROWS, seed=seed), "expected": expected, "longer": longer}
+    return {"far": 2 * random(taus, ROWS, ROWS, seed=seed), "expected": expected}
 
 
 def four_states(tau: int) -> tuple[Tensor, Tensor]:
@@ -272,16 +271,27 @@ def test_agreement_ignores_differences_between_scores_that_say_far():
     assert agreement(near, expected, EVERY) > 0.5
 
 
-def test_softmax_adds_the_agreement_of_the_horizons_that_are_longer_than_their_lag():
+def test_agreement_tells_scores_apart_that_lie_a_few_nats_beyond_a_planners_view():
+    """A planner that comes nearer will ask for them."""
+    view = Planning().view
+    told = torch.tensor([0.0, 0.0, 0.0, -view - 2], dtype=torch.float64)
+    expected = torch.tensor([0.0, 0.0, 0.0, -view - 3], dtype=torch.float64).softmax(0)
+    scores = told.expand(1, 4, 4).clone().requires_grad_()
+    value = agreement(scores, expected.expand(1, 4, 4), EVERY)
+    value.backward()
+    assert value.item() == pytest.approx(0.5 / 4, rel=0.01)  # Huber's, of a nat in one of four
+    assert (scores.grad[..., 3] > 0.05).all()
+
+
+def test_softmax_adds_the_mean_agreement_of_all_horizons():
     scores, more = random(3, ROWS, ROWS, seed=9), composed()
-    assert more["longer"].tolist() == [1, 0, 1]
     gaps = agreement(more["far"], more["expected"], OTHER)
     contrast, _ = softmax(pairs(scores))
     more["far"].requires_grad_()
     value, statistics = softmax(pairs(scores, **more))
     value.backward()
     assert gaps.min() > 0.1
-    assert torch.allclose(statistics["agreement"], (gaps[0] + gaps[2]) / 3)
+    assert torch.allclose(statistics["agreement"], gaps.mean())
     assert torch.allclose(statistics["information"], -contrast)
     assert torch.allclose(value, contrast + statistics["agreement"])
-    assert (more["far"].grad[1] == 0).all() and (more["far"].grad[0] != 0).any()
+    assert (more["far"].grad[:, OTHER > 0] != 0).all()

@@ -3,15 +3,17 @@ import dataclasses
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from cogmap.errors import CogmapError
 from cogmap.temporal import scorer as scorer_module
-from cogmap.temporal.encoders import FourierFeatures
+from cogmap.temporal.encoders import FourierFeatures, HorizonHead, Mirror
 from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
 
 TAUS = torch.tensor([1, 2, 3, 7, 20, 64, 200, 500, 1000, 3000, 8192])
 LOW, HIGH = torch.tensor([-4.0, 0.0]), torch.tensor([20.0, 12.0])
+PLAIN, TURNED = slice(0, 6), slice(6, 8)  # units of a small tied model
 
 
 def points(count: int, *, seed: int) -> Tensor:
@@ -28,18 +30,28 @@ def untrained(*, tied: bool = True, normalised: bool = True, bank: int = 13) -> 
         embedding=8,
         waves=4,
         tied=tied,
+        turned=2,
         normalised=normalised,
         bank_size=bank,
     )
     model = TemporalModel(config, low=LOW, high=HIGH)
     with torch.no_grad():
         model.betas.weight.normal_(std=0.5)
-        for layer in (model.source_head.leave, model.target_head.leave):
-            layer.weight.normal_()  # spreads the embeddings, which start close together
+        for module in model.modules():
+            if isinstance(module, HorizonHead):
+                module.leave.weight.normal_()  # spreads the embeddings, which start close together
     share = torch.rand(bank, generator=torch.Generator().manual_seed(1)) + 0.1
     model.bank.copy_(points(bank, seed=2))
     model.bank_log_share.copy_((share / share.sum()).log())
     return model.eval().requires_grad_(False)
+
+
+def silent(units: slice) -> TemporalModel:
+    """A tied model some of whose units are always zero."""
+    model = untrained(tied=True)
+    model.source_head.leave.weight[units] = 0
+    model.source_head.leave.bias[units] = 0
+    return model
 
 
 def embeddings(model: TemporalModel, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -67,10 +79,32 @@ def test_an_observation_has_a_different_embedding_at_each_horizon():
     assert apart.min() > 1e-3
 
 
-def test_tied_encoders_embed_sources_and_targets_alike():
+def test_tied_encoders_embed_a_target_as_a_source_with_the_last_quarter_of_its_units_turned():
     x = points(5, seed=3)
     h, g = embeddings(untrained(tied=True), x, x)
-    assert torch.equal(h, g)
+    assert torch.equal(g[..., PLAIN], h[..., PLAIN])
+    assert torch.equal(g[..., TURNED], -h[..., TURNED])
+    assert (h != 0).all()
+
+
+@pytest.mark.parametrize(("size", "turned"), [(64, 16), (10, 2), (4, 4), (3, 0)])
+def test_a_mirror_turns_the_last_units(size, turned):
+    mirror = Mirror(HorizonHead(width=4, embedding=size), turned=turned)
+    assert mirror.turned(torch.ones(size)).tolist() == [1] * (size - turned) + [-1] * turned
+
+
+def test_a_mirror_has_no_weights_but_its_heads():
+    head = HorizonHead(width=4, embedding=8)
+    mirror = Mirror(head, turned=2)
+    ours, theirs = ({id(value) for value in each.parameters()} for each in (mirror, head))
+    assert ours == theirs
+    assert mirror.state_dict().keys() == {f"head.{name}" for name in head.state_dict()}
+
+
+def test_a_tied_model_has_one_trunk_and_one_head():
+    model = untrained(tied=True)
+    assert model.target_trunk is model.source_trunk
+    assert model.target_head.head is model.source_head
 
 
 def test_untied_encoders_embed_sources_and_targets_differently():
@@ -84,9 +118,65 @@ def test_untied_encoders_embed_sources_and_targets_differently():
 
 def test_tied_scores_are_symmetric():
     x = points(5, seed=3)
-    raw = untrained(tied=True).raw_pair_score(x, x, TAUS)
+    model, y = untrained(tied=True), points(6, seed=4)
+    raw = model.raw_pair_score(x, x, TAUS)
     assert torch.allclose(raw, raw.transpose(1, 2), atol=1e-5)
+    there, back = model.raw_pair_score(x, y, TAUS), model.raw_pair_score(y, x, TAUS)
+    assert torch.allclose(there, back.transpose(1, 2), atol=1e-5)
     assert raw.std() > 0.1
+
+
+def test_tied_scores_have_as_many_negative_eigenvalues_as_turned_units():
+    """Sylvester's law of inertia; of <h, h> no eigenvalue is negative."""
+    x = points(40, seed=3)
+    h, g = embeddings(untrained(tied=True), x, x)
+    for t in range(len(TAUS)):
+        ours, targets = h[:, t].double(), g[:, t].double()
+        values = torch.linalg.eigvalsh(ours @ targets.T)
+        assert ((values < -1e-10).sum(), (values > 1e-10).sum()) == (2, 6)
+        assert torch.linalg.eigvalsh(ours @ ours.T).min() > -1e-10
+
+
+def fit(exact: Tensor, *, mirror: Mirror | None) -> Tensor:
+    """What tied unit embeddings leave of scores, at best and with any offset of each source."""
+    chance = torch.Generator().manual_seed(0)
+    table = torch.randn(len(exact), 8, generator=chance, dtype=torch.float64).requires_grad_()
+    offset = torch.zeros(len(exact), 1, dtype=torch.float64, requires_grad=True)
+    log_beta0 = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS(
+        [table, offset, log_beta0],
+        max_iter=200,
+        tolerance_grad=1e-10,
+        tolerance_change=0.0,
+        line_search_fn="strong_wolfe",
+    )
+
+    def left() -> Tensor:
+        h = F.normalize(table, dim=-1)
+        g = h if mirror is None else mirror.turned(h)
+        return exact - log_beta0.exp() * (h @ g.T - 1) - offset
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        value = left().square().sum()
+        value.backward()
+        return value
+
+    optimiser.step(closure)
+    return left().detach()
+
+
+def test_turned_units_represent_an_exact_score_that_a_plain_inner_product_misses():
+    """Two steps in a row of three states, whose walk itself has no negative eigenvalue."""
+    step = torch.tensor([[3.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 3.0]]).double() / 4
+    assert torch.linalg.eigvalsh(step).min() > 0.2
+    exact = (3 * step @ step).log()
+    centring = torch.eye(3).double() - 1 / 3  # what takes any offset away
+    least = torch.linalg.eigvalsh(centring @ exact @ centring).min()
+    assert least < -0.1
+    mirror = Mirror(HorizonHead(width=1, embedding=8), turned=2).double()
+    assert fit(exact, mirror=mirror).abs().max() < 1e-6
+    assert fit(exact, mirror=None).norm() > -least - 1e-6
 
 
 @both_ways
@@ -111,16 +201,43 @@ def test_one_tensor_for_both_sides_scores_as_two_equal_tensors(tied):
     assert torch.allclose(same, copied, atol=1e-5)
 
 
-@both_ways
-def test_the_raw_score_is_largest_and_beta1_where_embeddings_coincide(tied):
-    model, x = untrained(tied=tied), points(9, seed=3)
+def test_one_tensor_for_both_sides_is_encoded_once_by_tied_encoders():
+    model, x, passes = untrained(tied=True), points(5, seed=3), []
+    for module in (model.source_trunk, model.source_head):
+        module.register_forward_hook(lambda module, *_: passes.append(module))
+    model.raw_pair_score(x, x, TAUS)
+    assert passes == [model.source_trunk, model.source_head]
+    model.raw_pair_score(x, x.clone(), TAUS)
+    assert len(passes) == 2 + 4
+
+
+MODELS = {
+    "untied": lambda: untrained(tied=False),
+    "tied": untrained,
+    "tied, nothing turned": lambda: silent(TURNED),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_raw_score_is_beta1_where_embeddings_coincide_and_less_elsewhere(name):
+    model, x = MODELS[name](), points(9, seed=3)
     h, g = embeddings(model, x, x)
     coincide = (h[:, None] - g[None]).norm(dim=-1).permute(2, 0, 1) < 1e-6  # (T, B, B)
-    assert coincide.sum() == (9 * len(TAUS) if tied else 0)
+    assert coincide.sum() == (9 * len(TAUS) if name == "tied, nothing turned" else 0)
     _, beta1 = model.beta(model.horizon(TAUS), TAUS)
     below = beta1[:, None, None] - model.raw_pair_score(x, x, TAUS)
     assert (below[coincide].abs() < 1e-4).all()
     assert (below[~coincide] > 0).all()
+
+
+def test_an_observation_that_only_turned_units_tell_has_its_least_score_with_itself():
+    """As of a walk that always moves on, after one step; no <h, h> says so."""
+    model, x = silent(PLAIN), points(9, seed=3)
+    beta0, beta1 = (beta[:, None] for beta in model.beta(model.horizon(TAUS), TAUS))
+    raw = model.raw_pair_score(x, x, TAUS)
+    itself = raw.diagonal(dim1=1, dim2=2)
+    assert torch.allclose(itself, beta1 - 2 * beta0, atol=1e-4)
+    assert (raw >= itself[..., None] - 1e-4).all() and (raw.amax(2) > itself + 0.1).any()
 
 
 @both_ways
@@ -133,15 +250,30 @@ def test_exp_g_is_the_embedding_kernel_of_eq_21(tied):
     assert torch.allclose(model.raw_pair_score(x, y, TAUS).exp(), kernel, rtol=1e-3, atol=1e-6)
 
 
-def test_tied_scores_fall_from_the_goal_as_eq_22_says():
-    model = untrained(tied=True, normalised=False)
+def test_tied_scores_fall_from_the_goal_as_eq_22_says_where_nothing_is_turned():
+    model = silent(TURNED)
     x, goal = points(9, seed=3), points(1, seed=4)
     h, h_goal = embeddings(model, x, goal)
     beta0, _ = model.beta(model.horizon(TAUS), TAUS)
     expected = beta0 / 2 * (h - h_goal).square().sum(-1)  # (N, T)
-    score = model.goal_score(torch.cat([x, goal]), goal[0], TAUS)
+    score = model.raw_pair_score(torch.cat([x, goal]), goal, TAUS)[..., 0].T  # (N + 1, T)
     assert torch.allclose(score[-1] - score[:-1], expected, atol=1e-4)
     assert (expected > 0).all()
+
+
+def test_turned_units_count_against_the_distance_that_tied_scores_tell():
+    """Eq. 22 between the mean of G(x, x) and G(y, y), which need not be alike, and G(x, y)."""
+    model, x = untrained(tied=True), points(9, seed=3)
+    model.source_head.leave.weight[TURNED] *= 5
+    h, _ = embeddings(model, x, x)
+    beta0, _ = model.beta(model.horizon(TAUS), TAUS)
+    square = (h[:, None] - h[None]).square().permute(2, 0, 1, 3)  # (T, B, B, D)
+    distance = square[..., PLAIN].sum(-1) - square[..., TURNED].sum(-1)
+    raw = model.raw_pair_score(x, x, TAUS)
+    itself = raw.diagonal(dim1=1, dim2=2)
+    fall = (itself[:, :, None] + itself[:, None]) / 2 - raw
+    assert torch.allclose(fall, beta0[:, None, None] / 2 * distance, atol=1e-4)
+    assert (itself.std(1) > 0.01).all() and (distance < -0.01).any()
 
 
 @both_ways

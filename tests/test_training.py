@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from cogmap import runs
 from cogmap.cli import main as cli
@@ -131,6 +132,32 @@ def test_a_model_saved_is_the_model_loaded(walk, tmp_path):
             assert torch.equal(loaded.pair_score(points, points, tau), expected)
 
 
+def test_tied_weights_are_written_once_and_are_shared_again_when_they_are_loaded(walk, tmp_path):
+    model = train_temporal(walk, small(), tmp_path)
+    written = load_file(tmp_path / "model.safetensors")
+    assert not [name for name in written if name.startswith("target") or "signs" in name]
+    loaded = load_temporal(tmp_path)
+    assert loaded.target_head.head is loaded.source_head
+    assert loaded.target_trunk is loaded.source_trunk
+    feature, horizon = torch.randn(5, 32), loaded.horizon(torch.tensor([1, 60]))
+    h, g = (head(feature, horizon) for head in (loaded.source_head, loaded.target_head))
+    assert torch.equal(g, h * torch.tensor([1, 1, 1, 1, 1, 1, -1, -1]))
+    assert torch.equal(g, model.target_head(feature, horizon))
+
+
+def test_weights_of_a_mirror_outlive_a_save_and_a_load(walk, tmp_path):
+    """Into a model of other weights, by cogmap.runs alone."""
+    model, other = (build_model(walk, small(), seed=seed) for seed in (0, 1))
+    points, taus = torch.as_tensor(np.array(walk.table)), torch.tensor([1, 60])
+    expected = model.raw_pair_score(points, points, taus)
+    assert not torch.allclose(other.raw_pair_score(points, points, taus), expected, atol=1e-3)
+    runs.save_weights(tmp_path, model, model.config)
+    runs.load_weights(tmp_path, other)
+    assert torch.equal(other.raw_pair_score(points, points, taus), expected)
+    copied = points.clone()  # so that each side is encoded by its own head
+    assert torch.allclose(other.raw_pair_score(points, copied, taus), expected, atol=1e-5)
+
+
 def test_metrics_are_one_json_line_a_report(walk, tmp_path):
     train_temporal(walk, small(loss="nce"), tmp_path)
     train_temporal(walk, small(loss="nce", steps=14), tmp_path)  # resumed
@@ -150,15 +177,18 @@ def test_the_reported_loss_is_the_agreement_less_the_information(walk, tmp_path,
         assert row["loss"] == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
-def test_horizons_that_are_all_recorded_have_no_agreement_to_report(walk, tmp_path):
-    for name, settings in (
-        ("all", small(recorded=None)),
-        ("short", small(tau_max=64, recorded=64)),
-    ):
-        train_temporal(walk, settings, tmp_path / name)
-        row = reports(tmp_path / name)[-1]
-        assert set(row) == {"step", "loss", "information", "seconds"}
-        assert row["loss"] == -row["information"]
+@pytest.mark.parametrize("changes", [{"recorded": None}, {"tau_max": 1}])
+def test_where_nothing_is_composed_there_is_no_agreement_to_report(walk, tmp_path, changes):
+    train_temporal(walk, small(**changes), tmp_path)
+    row = reports(tmp_path)[-1]
+    assert set(row) == {"step", "loss", "information", "seconds"}
+    assert row["loss"] == -row["information"]
+
+
+@pytest.mark.parametrize("changes", [{"tau_max": 2}, {"tau_max": 64, "recorded": 64}])
+def test_horizons_that_could_all_be_recorded_are_composed_too(walk, tmp_path, changes):
+    train_temporal(walk, small(**changes), tmp_path)
+    assert reports(tmp_path)[-1]["agreement"] > 0
 
 
 def test_a_model_trained_by_nce_has_a_bank_that_it_does_not_normalise_over(walk, tmp_path):
@@ -218,10 +248,10 @@ def test_a_damaged_checkpoint_is_named(walk, tmp_path):
 
 
 def test_a_model_of_an_older_cogmap_is_refused_in_one_line(walk, tmp_path):
-    """Its weights fit, but G was beta0 <h, g> + beta1 with another beta0."""
+    """Its weights fit, but no units of its one encoder were turned."""
     train_temporal(walk, small(), tmp_path)
     config = runs.read_json(tmp_path / "config.json")
-    assert config.pop("coupling") == 30.0
+    assert config.pop("turned") == 2
     runs.write_json(tmp_path / "config.json", config)
     with pytest.raises(CogmapError, match="older cogmap; train it again") as error:
         load_temporal(tmp_path)
@@ -242,15 +272,15 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["value.json"]
 
 
-def test_the_learned_score_approaches_the_exact_one_at_recorded_and_at_composed_horizons(tmp_path):
+def test_the_learned_score_approaches_the_exact_one_at_lags_that_are_recorded_and_beyond(tmp_path):
     """A quick fit of a corridor, which is slow to mix; only lags up to 32 are recorded."""
     corridor = Maze.from_text("########\n#......#\n########", name="corridor")
     walk = collect_walk(corridor, steps=20_000, seed=1)
-    settings = small(steps=600, width=64, embedding=16, learning_rate=5e-3, recorded=32)
+    settings = small(steps=1000, width=64, embedding=16, learning_rate=5e-3, recorded=32)
     model = train_temporal(walk, dataclasses.replace(settings, tau_max=256), tmp_path)
     exact = ReversibleWalk.on(corridor.lattice.successors)
     points = torch.as_tensor(np.array(walk.table))
-    for tau, bound in ((4, 0.25), (16, 0.2), (100, 0.25), (200, 0.22)):
+    for tau, bound in ((4, 0.22), (16, 0.18), (100, 0.22), (200, 0.17)):
         ratio = exact.power(tau) / exact.pi
         learned = model.pair_score(points, points, tau).detach().numpy()
         common = ratio > 0.3

@@ -17,7 +17,6 @@ from torch.nn import functional as F
 
 HORIZON_WAVES = 8  # sines and cosines of log2(tau) that the horizon embedding is made of
 HORIZON_WIDTH = 64
-TURNED = 1 / 4  # of an embedding's units whose sign a mirror turns
 
 
 class FourierFeatures(nn.Module):
@@ -127,12 +126,11 @@ class Mirror(nn.Module):
 
     signs: Tensor
 
-    def __init__(self, head: HorizonHead) -> None:
+    def __init__(self, head: HorizonHead, *, turned: int) -> None:
         super().__init__()
         self.head = head
-        size = head.leave.out_features
-        signs = torch.ones(size)
-        signs[size - int(TURNED * size) :] = -1
+        signs = torch.ones(head.leave.out_features)
+        signs[len(signs) - turned :] = -1
         self.register_buffer("signs", signs, persistent=False)
 
     def turned(self, embedding: Tensor) -> Tensor:

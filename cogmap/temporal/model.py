@@ -41,6 +41,8 @@ class TemporalConfig:
     """Their typical periods across half the data's width, times its stretch."""
     tied: bool = True
     """One encoder for sources and targets."""
+    turned: int = 16
+    """Its last units, whose sign is turned for targets."""
     coupling: float = 30.0
     """beta0 begins as max(1, coupling / tau)."""
     normalised: bool = True
@@ -125,7 +127,10 @@ class TemporalModel(nn.Module):
 
         self.source_trunk, self.source_head = encoder()
         if config.tied:
-            self.target_trunk, self.target_head = self.source_trunk, Mirror(self.source_head)
+            self.target_trunk, self.target_head = (
+                self.source_trunk,
+                Mirror(self.source_head, turned=config.turned),
+            )
         else:
             self.target_trunk, self.target_head = encoder()
         self.horizon = HorizonEmbedding()

@@ -19,9 +19,9 @@ class TemporalTraining:
     loss: Literal["softmax", "nce"] = "softmax"
     """softmax: pick the target out of the batch; nce: the paper's binary contrast (Eq. 5)."""
     recorded: int | Literal["auto"] | None = "auto"
-    """Longest lag whose pairs are recorded; longer horizons are composed of shorter ones. auto: a
-    fifth of the root of the data's length, 400 steps for 4M. None: every horizon is recorded, as
-    in the paper (and as the nce loss needs)."""
+    """Longest lag whose pairs are recorded; every horizon is composed of shorter ones. auto: a
+    fifth of the root of the data's length, 400 steps for 4M. None: every horizon is recorded and
+    none composed, as in the paper (and as the nce loss needs)."""
     negatives: float | None = None
     """N of the nce loss; by default the number of other rows in the batch, as in the paper."""
     tau_max: int = 8192
@@ -45,7 +45,8 @@ class TemporalTraining:
     coupling: float = 30.0
     """beta0 begins as max(1, coupling / tau)."""
     tied: bool = True
-    """One encoder for sources and targets: right where the walk is as likely backwards."""
+    """One encoder for sources and targets, a quarter of its units turned: right where the walk is
+    as likely backwards."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4

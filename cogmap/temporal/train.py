@@ -36,6 +36,7 @@ from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.temporal.settings import Encoder, TemporalTraining
 from cogmap.training import train
 
+TURNED = 1 / 4  # of an embedding's units whose sign one encoder turns for targets
 BANK_LIMIT = 1024  # reference observations kept to stand for p0
 MEAN_PICTURES = 512  # about, whose mean a convolution takes away
 BACKGROUND_PICTURES = 128  # whose median is the background
@@ -102,6 +103,7 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         embedding=settings.embedding,
         cycles=settings.cycles,
         tied=settings.tied,
+        turned=int(TURNED * settings.embedding),
         coupling=settings.coupling,
         normalised=settings.loss == "softmax",
         bank_size=len(bank),
@@ -194,7 +196,7 @@ def load_temporal(folder: Path, *, device: torch.device | str = "cpu") -> Tempor
     path = folder / "config.json"
     values = runs.read_json(path)
     config = runs.settings_from(TemporalConfig, values, where=str(path))
-    if "coupling" not in values:  # its weights mean another function
+    if "turned" not in values:  # its weights mean another function
         raise CogmapError(f"{path}: this model was trained by an older cogmap; train it again.")
     size = config.look_size
     model = TemporalModel(config, low=torch.zeros(size), high=torch.ones(size))
