@@ -310,6 +310,20 @@ def test_the_goal_score_is_the_pair_score_horizon_by_horizon(tied, normalised):
         assert torch.allclose(column, model.pair_score(x, goal, tau)[:, 0], atol=1e-4)
 
 
+def test_the_scorer_normalises_scores_whose_exponentials_are_nothing():
+    """beta0 reaches a thousand at one step, and turned units keep <h, g> below 1 everywhere."""
+    model, x = untrained(), points(5, seed=3)
+    with torch.no_grad():
+        model.betas.weight.zero_()
+        model.betas.bias[0] = 5.0
+    taus = torch.tensor([1])
+    raw = model.raw_pair_score(x, model.bank, taus)
+    assert raw.max() < -200 and raw.exp().max() == 0
+    goal = points(1, seed=4)[0]
+    wanted = model.pair_score(x, goal[None], 1)
+    assert torch.allclose(model.goal_score(x, goal, taus), wanted, rtol=1e-3, atol=0.01)
+
+
 @both_scales
 @both_ways
 def test_the_scorer_keeps_episodes_apart(tied, normalised):

@@ -68,12 +68,11 @@ class LearnedScorer:
     def _log_partition(self, h: Tensor, some: Tensor) -> Tensor:
         """log E_p0 exp(G) of each source over the bank. (G, N, t, D), (G, t) -> (G, N, t)"""
         ours = h.transpose(1, 2).flatten(0, 1)  # (G t, N, D)
-        beta0, beta1 = self._beta0[some], self._beta1[some]
-        share = self.model.bank_log_share.exp()
-        mass = torch.bmm(ours, self._bank_at(some.flatten()))  # (G t, N, R)
-        mass = mass.sub_(beta0.flatten()[:, None, None]).exp_() @ share
-        mass = mass.clamp(min=torch.finfo(mass.dtype).tiny)  # of a source far from everything
-        return mass.log().view(*some.shape, -1).transpose(1, 2) + beta1[:, None]
+        raw = torch.bmm(ours, self._bank_at(some.flatten()))  # (G t, N, R)
+        most = raw.amax(-1, keepdim=True)  # beta0 is large: exp without it would be nothing
+        mass = raw.sub_(most).exp_() @ self.model.bank_log_share.exp()
+        partition = mass.log_().add_(most[..., 0]).view(*some.shape, -1).transpose(1, 2)
+        return partition + (self._beta1[some] - self._beta0[some])[:, None]
 
     def _bank_at(self, some: Tensor) -> Tensor:
         """beta0 g(y, tau) of the bank, kept unless it is large. (t,) -> (t, D, R)"""
