@@ -126,12 +126,9 @@ class TemporalModel(nn.Module):
             return trunk, HorizonHead(width=config.width, embedding=config.embedding)
 
         self.source_trunk, self.source_head = encoder()
-        if config.tied:
-            self.target_trunk, self.target_head = (
-                self.source_trunk,
-                Mirror(self.source_head, turned=config.turned),
-            )
-        else:
+        self.target_trunk = self.source_trunk
+        self.target_head: Mirror | HorizonHead = Mirror(self.source_head, turned=config.turned)
+        if not config.tied:
             self.target_trunk, self.target_head = encoder()
         self.horizon = HorizonEmbedding()
         self.betas = nn.Linear(HORIZON_WIDTH, 2)
