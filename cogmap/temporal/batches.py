@@ -126,7 +126,7 @@ def recorded_lags(taus: Tensor, u: Tensor, longest: int) -> Tensor:
     """
     most = (taus // 2).clamp(1, longest)
     least = (most // 8).clamp(min=1)
-    return torch.minimum((least * (most / least) ** u).long(), most)
+    return (least * (most / least) ** u).long()
 
 
 class Rows:
