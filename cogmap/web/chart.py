@@ -27,9 +27,9 @@ PLANNERS_KEPT = 16  # a temperature slider asks for many
 class Chart:
     """A run ready to be asked."""
 
-    def __init__(self, folder: Path, *, id: str) -> None:
+    def __init__(self, folder: Path, *, id: str, agent: Agent | None = None) -> None:
         self.id, self.folder = id, folder
-        self.agent = Agent.load(folder, device="cpu")
+        self.agent = agent or Agent.load(folder, device="cpu")
         self.plane = map_of(self.agent.world, "the page")
         self.world = self.agent.acting_in(None)
         # What takes seconds the first time is done now, not at the first plan.

@@ -55,7 +55,7 @@ class Scores:
         if score == "learned":
             scorer = self._scorers[tau]
             wanted = scorer.embed_goals(self.look(np.array([goal])))
-            return scorer.score(self._looks[None], wanted)[0, :, 0].numpy()
+            return scorer.score(self._looks[None], wanted[None])[0, :, 0].numpy()
         if not self.has_exact:
             raise CogmapError(
                 f"this maze has {len(self.points)} states; exact scores are drawn up to "
@@ -64,7 +64,7 @@ class Scores:
         with self._lock:  # the walk's spectrum is computed once
             exact = self._exact
             ratios = exact.embed_goals(torch.tensor([goal], dtype=torch.float32))
-        return exact.score(self._places[None], ratios)[0, :, self.taus.index(tau)].numpy()
+        return exact.score(self._places[None], ratios[None])[0, :, self.taus.index(tau)].numpy()
 
     @torch.no_grad()
     def embedding(self, tau: int) -> np.ndarray:
@@ -82,6 +82,12 @@ class Scores:
 
 def pca(embedding: np.ndarray) -> np.ndarray:
     """The two directions of largest spread. (S, D) -> (S, 2)"""
-    centred = embedding - embedding.mean(axis=0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    return centred @ axes[:2].T
+    middle, axes = principal_axes(embedding)
+    return (embedding - middle) @ axes.T
+
+
+def principal_axes(embedding: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The middle and the two directions of largest spread. (S, D) -> (D,), (2, D)"""
+    middle = embedding.mean(axis=0)
+    _, _, axes = np.linalg.svd(embedding - middle, full_matrices=False)
+    return middle, axes[:2]

@@ -5,10 +5,9 @@ Nothing here reaches for another host, and the page is served from the package.
 
 from __future__ import annotations
 
-import struct
 import threading
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -16,14 +15,19 @@ from typing import Annotated
 import numpy as np
 from fastapi import FastAPI, HTTPException, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 import cogmap
+from cogmap.agent import Agent
 from cogmap.errors import CogmapError
 from cogmap.web import messages
 from cogmap.web.chart import Chart
+from cogmap.web.frames import png
 from cogmap.web.scores import Scores
+from cogmap.web.streaming import Lines, lines_of
+from cogmap.web.terrain import Terrain, without_map
+from cogmap.web.terrain_routes import add_routes
 from cogmap.web.workshop import Training, Workshop
 
 SERVED = "run"  # id of the run that the server was started with
@@ -32,18 +36,12 @@ LONGEST_REASON = 400  # characters of one of them
 Coordinate = Annotated[float, Query(allow_inf_nan=False)]
 
 
-class Lines(StreamingResponse):
-    """One JSON message a line, each sent as soon as there is one."""
-
-    media_type = "application/x-ndjson"
-
-
 class Shelf:
     """The charts of one server, loaded once each: its own run and the drawn mazes."""
 
-    def __init__(self, folder: Path, workshop: Workshop) -> None:
+    def __init__(self, chart: Chart, workshop: Workshop) -> None:
         self.workshop = workshop
-        self._charts = {SERVED: Chart(folder, id=SERVED)}
+        self._charts = {SERVED: chart}
         self._lock = threading.Lock()
 
     def get(self, id: str) -> Chart:
@@ -68,7 +66,7 @@ def create_app(
 ) -> FastAPI:
     """The page of a run. Drawn mazes are trained in `work`; `training` overrides their settings."""
     workshop = Workshop(work, training=training or {})
-    shelf = Shelf(folder, workshop)
+    agent = Agent.load(folder, device="cpu")
     app = FastAPI(
         title="cogmap",
         version=cogmap.__version__,
@@ -100,6 +98,38 @@ def create_app(
     def health() -> dict[str, bool]:
         """Answers as long as the server runs."""
         return {"ok": True}
+
+    folder_of: Callable[[str], Path]
+    if without_map(agent):
+        add_routes(app, Terrain(folder, agent=agent))
+        first, folder_of = "world.html", partial(_only, folder)
+    else:
+        shelf = Shelf(Chart(folder, id=SERVED, agent=agent), workshop)
+        add_maze_routes(app, shelf)
+        first, folder_of = "index.html", lambda id: shelf.get(id).folder
+
+    @app.get("/files/{id}/{path:path}", response_class=FileResponse)
+    def file(id: str, path: str) -> FileResponse:
+        """A file of the run's folder, such as config.json or temporal/metrics.jsonl."""
+        return _file(folder_of(id), path)
+
+    static = Path(str(resources.files("cogmap.web").joinpath("static")))
+
+    @app.get("/", include_in_schema=False)
+    def index() -> FileResponse:
+        return FileResponse(static / first)
+
+    @app.get("/docs", include_in_schema=False)
+    def documentation() -> FileResponse:
+        return FileResponse(static / "docs.html")
+
+    app.mount("/static", StaticFiles(directory=static), name="static")
+    return app
+
+
+def add_maze_routes(app: FastAPI, shelf: Shelf) -> None:
+    """What the page of mazes asks for."""
+    workshop = shelf.workshop
 
     @app.get("/api/maps")
     def maps() -> list[dict[str, str]]:
@@ -145,15 +175,7 @@ def create_app(
         """Plans in the simulator: one Step a line as it is executed, then an Outcome."""
         chart = shelf.get(id)
         planner = chart.check(asked)
-
-        def lines() -> Iterator[str]:
-            try:
-                for message in chart.drive(asked, planner):
-                    yield message.model_dump_json() + "\n"
-            except CogmapError as error:
-                yield messages.Failure(detail=str(error)).model_dump_json() + "\n"
-
-        return Lines(lines())
+        return lines_of(chart.drive(asked, planner))
 
     @app.post("/api/maps/{id}/inspect")
     def inspect(id: str, asked: messages.InspectRequest) -> messages.Candidates:
@@ -184,47 +206,26 @@ def create_app(
         training.plane.check_bounds("goal", (x, y))
         return _field(training.scores(), (x, y), tau, "learned")
 
-    @app.get("/files/{id}/{path:path}", response_class=FileResponse)
-    def file(id: str, path: str) -> FileResponse:
-        """A file of the run's folder, such as config.json or temporal/metrics.jsonl."""
-        root = shelf.get(id).folder.resolve()
-        try:
-            found = (root / path).resolve()
-            exists = found.is_file()
-        except (OSError, ValueError):  # too long for a file name, or with a null byte in it
-            raise HTTPException(404, "the run has no such file.") from None
-        if not found.is_relative_to(root):
-            raise HTTPException(403, "that path lies outside the run folder.")
-        if not exists:
-            raise HTTPException(404, f"the run has no file {path!r}.")
-        return FileResponse(found)
 
-    static = Path(str(resources.files("cogmap.web").joinpath("static")))
-
-    @app.get("/", include_in_schema=False)
-    def index() -> FileResponse:
-        return FileResponse(static / "index.html")
-
-    @app.get("/docs", include_in_schema=False)
-    def documentation() -> FileResponse:
-        return FileResponse(static / "docs.html")
-
-    app.mount("/static", StaticFiles(directory=static), name="static")
-    return app
+def _only(folder: Path, id: str) -> Path:
+    """The folder of the one run there is."""
+    if id != SERVED:
+        raise HTTPException(404, f"no run {id!r} here.")
+    return folder
 
 
-def png(picture: np.ndarray) -> bytes:
-    """A picture as a PNG file. (H, W, 3) uint8"""
-    height, width, _ = picture.shape
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        check = struct.pack(">I", zlib.crc32(kind + data))
-        return struct.pack(">I", len(data)) + kind + data + check
-
-    rows = b"".join(b"\0" + row.tobytes() for row in picture)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = (b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+def _file(folder: Path, path: str) -> FileResponse:
+    root = folder.resolve()
+    try:
+        found = (root / path).resolve()
+        exists = found.is_file()
+    except (OSError, ValueError):  # too long for a file name, or with a null byte in it
+        raise HTTPException(404, "the run has no such file.") from None
+    if not found.is_relative_to(root):
+        raise HTTPException(403, "that path lies outside the run folder.")
+    if not exists:
+        raise HTTPException(404, f"the run has no file {path!r}.")
+    return FileResponse(found)
 
 
 def _training(workshop: Workshop, id: str) -> Training:

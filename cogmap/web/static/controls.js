@@ -1,6 +1,7 @@
 // The HTML controls around the canvas: what they do, and how they follow the state.
 
 import { empty, resized } from "cogmap/editor.js";
+import { fill, find, on, put } from "cogmap/elements.js";
 import { LETTERS } from "cogmap/route.js";
 import { FIELD_SCALES } from "cogmap/scales.js";
 import { EXAMPLE, plannerName, plannerTitle, shownMap, tauOf } from "cogmap/state.js";
@@ -11,18 +12,6 @@ const PLANNERS = [
   ["pap", "PAP, mean of horizons"],
   ["beta", "temperature"],
 ];
-
-const find = (id) => document.getElementById(id);
-
-/** Listens to a control if this page has it; the report leaves some out. */
-function on(id, event, action) {
-  find(id)?.addEventListener(event, (e) => action(e.target, e));
-}
-
-/** Fills a list, if this page has it, with pairs of a value and its text. */
-function fill(id, choices) {
-  find(id)?.replaceChildren(...choices.map(([value, text]) => new Option(text, value)));
-}
 
 export function bindControls(app, { refresh, planning, training, horizon, showMap }) {
   on("map", "change", (box) => {
@@ -82,11 +71,6 @@ export function bindControls(app, { refresh, planning, training, horizon, showMa
   on("train", "click", () => training.begin());
   on("stop", "click", () => training.stop());
   app.onChange(sync);
-}
-
-function put(id, name, value) {
-  const element = find(id);
-  if (element && element[name] !== value) element[name] = value;
 }
 
 /** Brings every control in line with the state. */

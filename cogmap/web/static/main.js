@@ -12,6 +12,7 @@ import { followPlanning } from "cogmap/planning.js";
 import { followPointer } from "cogmap/pointer.js";
 import { paint } from "cogmap/scene.js";
 import { createApp } from "cogmap/state.js";
+import { followTaste } from "cogmap/taste.js";
 import { followTraining } from "cogmap/training.js";
 
 /** Starts the page over a source of answers (server.js or recorded.js). */
@@ -113,13 +114,4 @@ function followCanvas(app, canvas) {
 
   app.onChange(soon);
   new ResizeObserver(soon).observe(canvas.parentElement);
-}
-
-/** The reader's taste as the system knows it: dark or light, much or little motion. */
-function followTaste(app) {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  dark.addEventListener("change", () => app.change({ dark: dark.matches }));
-  calm.addEventListener("change", () => app.change({ calm: calm.matches }));
-  app.change({ dark: dark.matches, calm: calm.matches });
 }

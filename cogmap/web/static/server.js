@@ -27,11 +27,11 @@ export function serverSource() {
   };
 }
 
-function query(values) {
+export function query(values) {
   return new URLSearchParams(values).toString();
 }
 
-function posted(value, signal) {
+export function posted(value, signal) {
   const headers = { "content-type": "application/json" };
   return { method: "POST", headers, body: JSON.stringify(value), signal };
 }
@@ -48,7 +48,7 @@ async function ask(path, options) {
   return answer;
 }
 
-async function json(path, options) {
+export async function json(path, options) {
   const answer = await ask(path, options);
   try {
     return await answer.json();
@@ -58,7 +58,7 @@ async function json(path, options) {
 }
 
 /** One call of onLine for each line of JSON, as it comes. */
-async function stream(path, request, onLine, signal) {
+export async function stream(path, request, onLine, signal) {
   const answer = await ask(path, posted(request, signal));
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

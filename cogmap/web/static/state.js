@@ -51,11 +51,11 @@ export function initialState() {
   };
 }
 
-export function createApp(source) {
+export function createApp(source, state = initialState()) {
   const listeners = [];
   const app = {
     source,
-    state: initialState(),
+    state,
     /** Changes fields of the state and has everything that depends on it drawn anew. */
     change(patch) {
       Object.assign(app.state, patch);

@@ -1,0 +1,90 @@
+// One decision: what each candidate was worth, and its progress at each horizon that was asked.
+
+import { horizonColour } from "cogmap/scales.js";
+import { number } from "cogmap/state.js";
+import { say, title } from "cogmap/world/sheet.js";
+
+const TITLE = 44;
+const LEFT = 52;
+const FOOT = 22;
+
+export function paintCandidates(context, state, rect, theme) {
+  const { route, step, world } = state;
+  const move = route?.steps[step];
+  title(context, rect, "One decision: what each action promised", theme);
+  if (!move) {
+    const text = route?.outcome ? "The end of the route: nothing more was decided." : "No decision yet.";
+    return say(context, rect, text, theme);
+  }
+  const { progress, taus, candidate } = move;
+  const every = progress.flat();
+  const high = Math.max(0, ...every);
+  const low = Math.min(0, ...every);
+  const room = Math.max(1e-12, high - low);
+  const [left, top, w, h] = [rect.x + LEFT, rect.y + TITLE, rect.w - LEFT - 6, rect.h - TITLE - FOOT];
+  const y = (value) => top + (h * (high - value)) / room;
+  const x = place(world.actions, left, w);
+  const wide = Math.max(2, Math.min(22, (0.72 * w) / world.actions.length));
+  context.fillStyle = theme.faint;
+  context.fillRect(x(candidate) - wide / 2 - 3, top - 4, wide + 6, h + 8);
+  const longest = world.taus.at(-1);
+  const each = wide / taus.length;
+  progress.forEach((gains, k) => {
+    context.globalAlpha = move.values[k] === null ? 0.25 : 1; // it was tried here before
+    gains.forEach((gain, t) => {
+      context.fillStyle = horizonColour(taus[t], longest);
+      const from = Math.min(y(0), y(gain));
+      context.fillRect(x(k) - wide / 2 + t * each, from, Math.max(1, each - 0.4), Math.max(1, Math.abs(y(gain) - y(0))));
+    });
+  });
+  context.globalAlpha = 1;
+  context.strokeStyle = theme.soft;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(left, Math.round(y(0)) + 0.5);
+  context.lineTo(left + w, Math.round(y(0)) + 0.5);
+  context.stroke();
+  paintLabels(context, state, { left, top, w, h, y, low, high, rect, x }, theme);
+}
+
+/** Actions of one number lie where that number is, all others beside each other. */
+function place(actions, left, w) {
+  if (actions[0].length === 1) return (k) => left + 14 + ((actions[k][0] + 1) / 2) * (w - 28);
+  return (k) => left + ((k + 0.5) / actions.length) * w;
+}
+
+function paintLabels(context, state, { left, top, w, h, y, low, high, rect, x }, theme) {
+  const { world, route, step } = state;
+  const { taus, candidate } = route.steps[step];
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  let after = rect.x;
+  for (const tau of taus.length > 6 ? [taus[0], taus.at(-1)] : taus) {
+    context.fillStyle = horizonColour(tau, world.taus.at(-1));
+    context.fillRect(after, rect.y + 25, 10, 10);
+    context.fillStyle = theme.soft;
+    context.fillText(`at τ = ${tau}`, after + 14, rect.y + 30.5);
+    after += 28 + context.measureText(`at τ = ${tau}`).width;
+  }
+  context.textAlign = "right";
+  for (const value of new Set([low, 0, high])) {
+    const crowded = value === 0 && Math.min(high, -low) > 0 && Math.min(y(0) - top, top + h - y(0)) < 14;
+    if (!crowded) context.fillText(number(value, 2).replace("-", "−"), left - 6, y(value));
+  }
+  context.textBaseline = "bottom";
+  const bottom = rect.y + rect.h;
+  if (world.actions[0].length === 1) {
+    for (const value of [-1, 0, 1]) {
+      context.textAlign = "center";
+      context.fillText(String(value).replace("-", "−"), left + 14 + ((value + 1) / 2) * (w - 28), bottom);
+    }
+    context.textAlign = "left";
+    context.fillText("action", rect.x, bottom);
+  } else {
+    context.textAlign = "center";
+    const wide = context.measureText("candidate 000").width / 2;
+    const at = Math.max(left + wide, Math.min(left + w - wide, x(candidate)));
+    context.fillText(`candidate ${candidate + 1}`, at, bottom);
+  }
+  context.textAlign = "left";
+}

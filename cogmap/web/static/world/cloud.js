@@ -1,0 +1,159 @@
+// What was seen, as points in the plane of h(x, τ), with the goal and the route among them.
+
+import { paintBar, sharedRange } from "cogmap/field.js";
+import { nearest } from "cogmap/geometry.js";
+import { paintRing } from "cogmap/maze.js";
+import { GREEN, colour, horizonColour } from "cogmap/scales.js";
+import { number } from "cogmap/state.js";
+import { say, title } from "cogmap/world/sheet.js";
+import { routePoints, tauOf, words } from "cogmap/world/state.js";
+
+const TITLE = 26;
+const BAR = 40;
+const REACH = 18; // pixels from the pointer to what it means
+
+const body = ({ x, y, w, h }) => ({ x, y: y + TITLE, w, h: h - TITLE - BAR });
+
+/** From the plane to pixels: as large as it fits, alike on both axes. */
+function projection(points, rect) {
+  const { x, y, w, h } = body(rect);
+  const [wide, tall] = [0, 1].map((axis) => Math.max(1e-6, ...points.map((p) => Math.abs(p[axis]))));
+  const scale = Math.min((w / 2 - 14) / wide, (h / 2 - 14) / tall);
+  return ([u, v]) => [x + w / 2 + u * scale, y + h / 2 - v * scale];
+}
+
+/** The numbers that colour the points, with their range; null while they are unknown. */
+function shade({ world, colour: by, field }) {
+  if (by === "G") return field && { values: field.values, range: sharedRange([field.values]), label: "G" };
+  const values = world.rows.map((row) => row[by]);
+  const low = values.reduce((a, b) => Math.min(a, b));
+  const high = Math.max(low + 1e-9, values.reduce((a, b) => Math.max(a, b)));
+  return { values, range: { low, high }, label: world.names[by] };
+}
+
+export function paintCloud(context, state, rect, theme) {
+  const { world, points, hover, route, field } = state;
+  const by = state.colour === "G" ? "G of the goal from each of them" : world.names[state.colour];
+  title(context, rect, `What was seen, at τ = ${tauOf(state)}, coloured by ${by}`, theme);
+  if (!points) return say(context, rect, "computing the embedding ...", theme);
+  const place = projection(points.points, rect);
+  const at = points.points.map(place);
+  const shown = shade(state);
+  const share = (k) => (shown.values[k] - shown.range.low) / (shown.range.high - shown.range.low);
+  const order = at.map((_, k) => k);
+  if (shown && state.colour === "G") order.sort((a, b) => shown.values[a] - shown.values[b]); // likely on top
+  const size = Math.max(1.8, Math.min(3.2, rect.w / 220));
+  for (const k of order) {
+    context.fillStyle = shown ? colour("viridis", share(k)) : theme.faint;
+    context.beginPath();
+    context.arc(...at[k], size, 0, 2 * Math.PI);
+    context.fill();
+  }
+  const marks = route?.begun?.marks ?? field?.marks ?? [];
+  for (const k of field?.marks ?? marks) paintMark(context, at[k], theme);
+  const way = routePoints(state)?.map(place);
+  if (way) paintWay(context, state, way, theme);
+  if (hover !== null && at[hover]) paintHover(context, state, at[hover], rect, theme);
+  paintKeys(context, state, shown, rect, theme);
+}
+
+/** An observation that would do as the goal. */
+function paintMark(context, [x, y], theme) {
+  for (const [width, stroke] of [[4.5, theme.casing], [2.2, GREEN]]) {
+    context.lineWidth = width;
+    context.strokeStyle = stroke;
+    context.beginPath();
+    context.arc(x, y, 5.5, 0, 2 * Math.PI);
+    context.stroke();
+  }
+}
+
+function paintWay(context, state, way, theme) {
+  const { route, step, world } = state;
+  const longest = world.taus.at(-1);
+  context.lineCap = "round";
+  context.lineJoin = "round";
+  context.strokeStyle = theme.other;
+  context.lineWidth = 5.4;
+  context.globalAlpha = 0.75;
+  context.beginPath();
+  for (const pixel of way) context.lineTo(...pixel);
+  context.stroke();
+  context.globalAlpha = 1;
+  context.lineWidth = 3;
+  for (let k = 0; k + 1 < way.length; k++) {
+    context.strokeStyle = horizonColour(route.steps[k].horizon, longest);
+    context.beginPath();
+    context.moveTo(...way[k]);
+    context.lineTo(...way[k + 1]);
+    context.stroke();
+  }
+  context.fillStyle = "#ffffff";
+  context.strokeStyle = theme.other;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.arc(...way[0], 5.5, 0, 2 * Math.PI);
+  context.fill();
+  context.stroke();
+  const here = way[Math.min(step, way.length - 1)];
+  paintRing(context, here, 8, theme);
+}
+
+function paintHover(context, { world, hover }, at, rect, theme) {
+  paintRing(context, at, 6, theme);
+  context.font = "12px system-ui, sans-serif";
+  const text = `#${hover}: ${words(world.names.slice(0, 6), world.rows[hover], number)}`;
+  const wide = context.measureText(text).width + 12;
+  const x = Math.max(rect.x, Math.min(rect.x + rect.w - wide, at[0] + 10));
+  const y = at[1] > rect.y + 60 ? at[1] - 30 : at[1] + 12;
+  context.fillStyle = theme.page;
+  context.globalAlpha = 0.92;
+  context.fillRect(x, y, wide, 20);
+  context.globalAlpha = 1;
+  context.fillStyle = theme.ink;
+  context.textBaseline = "middle";
+  context.fillText(text, x + 6, y + 10.5);
+}
+
+/** Below: what the colours of the points and of the route mean. */
+function paintKeys(context, { world, route }, shown, rect, theme) {
+  const y = rect.y + rect.h - BAR;
+  if (shown) paintBar(context, { x: rect.x + 20, y, w: rect.w / 2 }, shown.range, "viridis", theme, shown.label);
+  if (!route?.steps.length) return;
+  const longest = world.taus.at(-1);
+  const wide = Math.min(200, 0.3 * rect.w);
+  const left = rect.x + rect.w - wide - 22;
+  for (let k = 0; k < wide; k++) {
+    context.fillStyle = horizonColour(longest ** (k / wide), longest);
+    context.fillRect(left + k, y + 8, 1.5, 9);
+  }
+  context.fillStyle = theme.soft;
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "top";
+  context.textAlign = "right";
+  context.fillText(rect.w < 480 ? "τ" : "τ of a move", left - 8, y + 6);
+  context.textAlign = "center";
+  for (const part of [0, 0.5, 1]) {
+    context.fillText(String(2 ** Math.round(part * Math.log2(longest))), left + part * wide, y + 21);
+  }
+  context.textAlign = "left";
+}
+
+/** The row of the sample under the pointer, or null. */
+export function rowNear({ points }, rect, pointer) {
+  if (!points) return null;
+  return within(points.points.map(projection(points.points, rect)), pointer);
+}
+
+/** The sight of the route under the pointer, or null. */
+export function sightNear(state, rect, pointer) {
+  const way = routePoints(state);
+  return way && within(way.map(projection(state.points.points, rect)), pointer, 9);
+}
+
+function within(pixels, pointer, reach = REACH) {
+  const found = nearest(pixels, pointer);
+  if (found < 0) return null;
+  const [x, y] = pixels[found];
+  return Math.hypot(x - pointer[0], y - pointer[1]) < reach ? found : null;
+}

@@ -1,0 +1,126 @@
+"""The messages of a page without a maze: sampled observations, scores, plans (see terrain.py).
+
+What is said of the sample is a list with one entry for each of `World.rows`, in their order.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cogmap.web.messages import Message, Method, Place
+
+LONGEST_TEXT = 2000  # characters of a goal or a start
+MOST_PLACES = 5001  # observations that one request may have placed: those of the longest plan
+Observation = Annotated[list[float], Field(description="one number for each of `World.names`")]
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
+Seed = Annotated[int, Field(ge=0, lt=1 << 31, description="of the environment's reset")]
+
+
+class World(Message):
+    """A trained run in a world without a map, and what can be asked of it."""
+
+    name: str
+    trained: str = Field(description="one line: the loss, the horizons, what was seen")
+    names: list[str] = Field(description="of an observation's numbers")
+    rows: list[Observation] = Field(description="the sample: seen observations, as they came")
+    taus: list[int] = Field(description="octaves of the horizon, in decisions")
+    actions: list[list[float]] = Field(description="what a planner weighs in one decision")
+    hold: int = Field(description="environment steps that one decision lasts")
+    plans: bool = Field(description="whether there is a simulator to plan in")
+    frames: bool = Field(description="whether it can be looked at")
+    own_goals: bool = Field(description="whether each reset says itself where to go")
+    goal: str = Field(description="the run's own; empty: it has none")
+    start: str = Field(description="how its episodes begin; empty: as a reset does")
+    planner: str = Field(description="the run's own")
+    budget: int = Field(description="environment steps of an episode unless told otherwise")
+
+
+class Points(Message):
+    """h(x, tau) of the sample, projected to a plane."""
+
+    tau: int
+    method: Method
+    points: list[Place] = Field(description="within [-1, 1] on both axes")
+
+
+class PlacesRequest(Message):
+    """Asks where observations lie in the plane of a tau and a method."""
+
+    tau: int
+    method: Method = "pca"
+    observations: list[Observation] = Field(max_length=MOST_PLACES)
+
+
+class GoalField(Message):
+    """G towards a goal at one horizon, from each observation of the sample."""
+
+    tau: int
+    values: list[float]
+    goal: str = Field(description="the goal as it was understood")
+    marks: list[int] = Field(description="rows of the sample nearest to those that would do")
+    warning: str = Field(description="one line, where nothing seen is like it")
+
+
+class JourneyRequest(Message):
+    goal: Text | None = Field(
+        default=None,
+        description="as `cogmap plan --goal`, or #K for row K; by default the world's own",
+    )
+    start: Text | None = Field(
+        default=None,
+        description="as `cogmap plan --start`; by default the run's own; empty: as reset",
+    )
+    seed: Seed = 0
+    planner: Text | None = Field(
+        default=None, description="gp, pap, or beta=NUMBER; by default the run's"
+    )
+    budget: int | None = Field(default=None, ge=1, le=5000, description="environment steps")
+    tau: int | None = Field(
+        default=None, description="horizon of the plane; by default the longest"
+    )
+    method: Method = "pca"
+    frames: bool = Field(default=True, description="whether to send what it looks like")
+
+
+class Begun(Message):
+    """Sent first: where a plan leads."""
+
+    kind: Literal["begun"] = "begun"
+    goal: str
+    marks: list[int] = Field(description="as in GoalField; so is warning")
+    warning: str
+
+
+class Move(Message):
+    """One decision: what was seen, what was weighed, what was chosen."""
+
+    kind: Literal["step"] = "step"
+    observation: Observation = Field(description="what it was decided on")
+    place: Place = Field(description="its place in the plane")
+    at_goal: bool = Field(description="whether that is the goal")
+    scores: list[float] = Field(description="G of the goal from there, at each of `World.taus`")
+    candidate: int = Field(description="which of `World.actions` was chosen")
+    action: list[float]
+    horizon: int = Field(description="the horizon that argued for it")
+    value: float = Field(description="V of the chosen candidate")
+    taus: list[int] = Field(description="the horizons that were asked")
+    values: list[float | None] = Field(description="V of each candidate; None: tried here before")
+    progress: list[list[float]] = Field(description="of each candidate, at each horizon asked")
+    frame: str | None = Field(description="what it looks like there, as a data URL of a PNG")
+
+
+class Arrival(Message):
+    """How a plan ended, and where."""
+
+    kind: Literal["outcome"] = "outcome"
+    success: bool = Field(description="whether the goal was reached at any time")
+    steps: int = Field(description="environment steps")
+    stayed: float | None = Field(description="share of the time since then spent there")
+    seconds: float
+    observation: Observation
+    place: Place
+    at_goal: bool
+    scores: list[float]
+    frame: str | None
