@@ -22,6 +22,7 @@ _HOMES = {
     "Decision": "cogmap.planning.planner",
     "DynamicsTraining": "cogmap.dynamics.settings",
     "Evaluation": "cogmap.evaluation.evaluate",
+    "GymWorld": "cogmap.envs.gym",
     "Exploration": "cogmap.explore.settings",
     "LocalDynamics": "cogmap.dynamics.model",
     "Maze": "cogmap.envs.maze",
@@ -46,6 +47,7 @@ __all__ = [
     "Decision",
     "DynamicsTraining",
     "Evaluation",
+    "GymWorld",
     "Exploration",
     "LocalDynamics",
     "Maze",
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from cogmap.dynamics.model import LocalDynamics
     from cogmap.dynamics.settings import DynamicsTraining
     from cogmap.dynamics.train import train_dynamics
+    from cogmap.envs.gym import GymWorld
     from cogmap.envs.maze import Maze
     from cogmap.envs.pointmaze import PointMaze
     from cogmap.envs.world import World

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import torch
 
 from cogmap import devices
 from cogmap.choices import Device
 from cogmap.config import METHOD, RunConfig
+from cogmap.controller import Controller
 from cogmap.dynamics.model import Dynamics
 from cogmap.dynamics.train import load_dynamics
 from cogmap.envs.kinds import restored
-from cogmap.envs.world import World, map_of
+from cogmap.envs.world import Coded, World, map_of
 from cogmap.errors import CogmapError
+from cogmap.goals import Goal, Seen, Wanted
+from cogmap.planning.candidates import Candidates
 from cogmap.planning.objective import Rule, rule
 from cogmap.planning.planner import Planner, Scorer
 from cogmap.planning.settings import Planning
@@ -23,6 +27,8 @@ from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.train import load_temporal
 from cogmap.theory.scorer import ExactScorer
+
+SEEN = "seen.npz"  # of a run folder
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,7 @@ class Agent:
     dynamics: Dynamics
     world: World | None  # None for data that came without one
     planning: Planning = field(default_factory=Planning)  # how to plan unless told otherwise
+    seen: Seen | None = None  # what goals are chosen from; a run of a maze keeps none
 
     @classmethod
     def load(
@@ -55,7 +62,9 @@ class Agent:
                 f"{folder}: the temporal model sees {temporal.config.look_size} numbers, the local "
                 f"dynamics {dynamics.config.observation_size}; they are of different data."
             )
-        return cls(temporal, dynamics, world or restored(config.world), config.settings.planning)
+        seen = Seen.load(folder / SEEN)
+        here = world or restored(config.world, seen)
+        return cls(temporal, dynamics, here, config.settings.planning, seen)
 
     def acting_in(self, world: World | None) -> World:
         """The world to act in: the given one, else its own. Raises where the two do not fit."""
@@ -83,7 +92,9 @@ class Agent:
 
         `score="exact"` plans with the true score of the maze's lattice walk: the ceiling.
         """
-        world = self.acting_in(world)
+        here = world or self.world
+        if here is not None or self.seen is None or self.seen.actions is None:
+            here = self.acting_in(world)
         settings = planner if isinstance(planner, Planning) else self.planning
         if isinstance(planner, str):
             settings = replace(settings, planner=planner)
@@ -102,15 +113,41 @@ class Agent:
         scorer: Scorer = LearnedScorer(self.temporal, taus)
         if score == "exact":
             self.check_positions("the exact score")
-            lattice = map_of(world, "the exact score").lattice
+            lattice = map_of(here, "the exact score").lattice
             scorer = ExactScorer(lattice.points, lattice.successors, taus)
-        return Planner(
-            scorer,
-            self.dynamics,
-            chosen,
-            world.candidates(settings, radii=chosen.radii, hold=self.dynamics.hold),
-            look=self.temporal.look,
-        )
+        if here is not None:
+            candidates = here.candidates(settings, radii=chosen.radii, hold=self.dynamics.hold)
+        else:
+            candidates = self._taken(settings.directions, chosen.radii)
+        return Planner(scorer, self.dynamics, chosen, candidates, look=self.temporal.look)
+
+    def _taken(self, count: int, radii: tuple[int, ...]) -> Candidates:
+        """Actions that were taken in the data: what a system without a world can be asked to do."""
+        assert self.seen is not None and self.seen.actions is not None
+        actions = self.seen.actions
+        rows = np.linspace(0, len(actions) - 1, min(len(actions), 4 * count)).astype(int)
+        return Candidates(actions[rows].astype(np.float32), radii)
+
+    def goal(self, wanted: Wanted, here: np.ndarray | None = None) -> Goal:
+        """A goal as people think of it (goals.py): numbers, names, rows, a file, a predicate."""
+        if self.seen is None:
+            raise CogmapError("this run keeps no seen observations; give positions of its maze.")
+        return self.seen.goal(wanted, here)
+
+    def controller(
+        self,
+        goal: Wanted,
+        *,
+        planner: str | Planning | Rule | None = None,
+        **settings: Any,
+    ) -> Controller:
+        """Leads a system to a goal, one step at a time. `settings` are those of `planner`."""
+        codes = self.world if isinstance(self.world, Coded) else None
+        deciding = self.planner(planner, **settings)
+        hold = self.dynamics.hold * deciding.candidates.steps_per_unit
+        if self.seen is not None and not self.seen.context.mask.any():
+            self.goal(goal)  # what is wrong with it is said now, not at the first step
+        return Controller(deciding, lambda here: self.goal(goal, here), hold=hold, codes=codes)
 
     def check_positions(self, what: str) -> None:
         """Raises for a run that sees pictures, where something speaks of positions."""

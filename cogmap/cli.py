@@ -66,22 +66,53 @@ class Explore:
 
 @dataclass(frozen=True, kw_only=True)
 class Import:
-    """Read someone else's data: an OGBench .npz file or a folder of .npy arrays."""
+    """Read someone else's data: .npz, HDF5, a folder of .npy arrays, or a Minari dataset."""
 
     source: Annotated[Path, tyro.conf.Positional]
-    """The .npz file, or a folder with observations.npy and maybe actions.npy, terminals.npy."""
+    """A .npz or .hdf5 file, a folder with observations.npy and maybe actions.npy, terminals.npy,
+    next_observations.npy, or the name or folder of a Minari dataset on this machine."""
     out: Path
     """Folder to write."""
-    hold: int = 1
-    """Simulator steps between two rows."""
+    hold: int | None = None
+    """Simulator steps between two rows; by default 1, or what `cogmap export` wrote down."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """Write a dataset for others to read: as a Minari dataset."""
+
+    dataset: Annotated[Path, tyro.conf.Positional]
+    """A dataset folder of `cogmap explore` or `cogmap import`."""
+    minari: str
+    """Name to give it, as mine/walk-v0."""
+    path: Path | None = None
+    """Folder of Minari datasets to write it in; by default Minari's own on this machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    """Explore a maze (or take data), then learn the temporal model and the local dynamics."""
+    """Explore a world (or take data), then learn the temporal model and the local dynamics."""
 
     maze: str | None = None
     """large, giant, medium, or a text file of '#' and '.'."""
+    env: str | None = None
+    """Instead of a maze a Gymnasium environment: a registered id, or module:Class."""
+    env_package: str | None = None
+    """A package to import first, for the ids that it registers."""
+    env_kwargs: str | None = None
+    """Arguments of the environment, as JSON."""
+    hold: int | Literal["auto"] = "auto"
+    """Environment steps that one decision lasts; auto: chosen by short trials."""
+    names: str | None = None
+    """Of an observation's numbers, separated by commas, to speak of goals with; else x0, x1, ..."""
+    goal: str | None = None
+    """Where `cogmap evaluate` leads to: NAME=VALUE, NAME>=VALUE, NAME=LOW..HIGH (by commas), an
+    observation's numbers, a .npy file of them, or module:function. Default: places that were seen,
+    or the environment's own goals."""
+    start: str | None = None
+    """How its episodes begin: the same words; resets are drawn until one does."""
+    stay: bool = False
+    """Whether its episodes go on at the goal, to see whether it is held."""
     out: Path | None = None
     """Run folder to write."""
     observation: Literal["state", "image"] = "state"
@@ -100,6 +131,8 @@ class Train:
     """The run's only source of randomness."""
     device: Device = "auto"
     """Where to train."""
+    track: Literal["tensorboard"] | None = None
+    """Also write the metrics for TensorBoard, into the run folder (extra [track])."""
     exploration: Unprefixed[Exploration] = field(default_factory=Exploration)
     """What to record."""
     temporal: Unprefixed[TemporalTraining] = field(default_factory=TemporalTraining)
@@ -148,8 +181,14 @@ class Evaluate(Choice):
     """A run or model folder."""
     tasks: str | None = None
     """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]."""
+    goal: str | None = None
+    """In a Gymnasium world: where to go, as in `cogmap train`; by default as the run was told."""
+    start: str | None = None
+    """How episodes begin there."""
+    stay: bool | None = None
+    """Whether they go on at the goal, to see whether it is held."""
     episodes: int | None = None
-    """Episodes of each task; by default 20 official, 1 of each pair."""
+    """Episodes of each task; by default 20 official, 1 of each pair, 50 in a Gymnasium world."""
     budget: int | None = None
     """Simulator steps of each episode; by default 1,000 official, 5,000 for pairs."""
     seed: int = 0
@@ -168,14 +207,18 @@ class Plan(Choice):
 
     run: Run
     """A run or model folder."""
-    start: str
-    """x,y"""
-    goal: str
-    """x,y"""
-    budget: int = 1000
-    """Simulator steps."""
+    start: str | None = None
+    """x,y in a maze; in a Gymnasium world as in `cogmap train`."""
+    goal: str | None = None
+    """x,y in a maze; in a Gymnasium world as in `cogmap train`, by default as the run was told."""
+    budget: int | None = None
+    """Simulator steps; by default 1,000, or the environment's own limit."""
+    seed: int = 0
+    """Of the reset, in a Gymnasium world."""
     figure: Path | None = None
-    """Draw the route to this file."""
+    """Draw the route to this file; without a map, eight frames of the way side by side."""
+    video: Path | None = None
+    """Write what happened to this .mp4 or .gif, in a Gymnasium world that renders."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +229,7 @@ class Demo:
     """Run folder to write; an interrupted demo continues where it stopped."""
     maze: str = "large"
     """large, giant, medium, or a text file of '#' and '.'."""
-    steps: int = 4000
+    steps: int = 6000
     """Updates of the temporal model."""
     seed: int = 0
     """Source of all randomness."""
@@ -213,6 +256,7 @@ class Reproduce:
             "temperature",
             "theory",
             "walks",
+            "gym",
         ],
         tyro.conf.Positional,
     ]
@@ -320,6 +364,7 @@ class Info:
 COMMANDS = {
     "explore": Explore,
     "import": Import,
+    "export": Export,
     "train": Train,
     "plan": Plan,
     "evaluate": Evaluate,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from cogmap import devices
-from cogmap.agent import Agent
+from cogmap.agent import SEEN, Agent
+from cogmap.checks import check_run
 from cogmap.config import RunConfig
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
@@ -17,36 +19,56 @@ from cogmap.dynamics.train import train_dynamics
 from cogmap.envs.kinds import restored
 from cogmap.envs.world import World
 from cogmap.errors import CogmapError
+from cogmap.goals import Seen
 from cogmap.progress import Bars, no_bars
 from cogmap.settings import RunSettings
 from cogmap.temporal.model import TemporalModel, check_encoder
-from cogmap.temporal.train import train_temporal
+from cogmap.temporal.train import settled, train_temporal
+from cogmap.training import Track, untracked
 
 PICTURES_AT_ONCE = 256
+HELD_OUT = 0.05  # of the episodes of a log
+CHECKS = "checks.json"  # of a run folder
+Tracker = Callable[[str], Track]  # by part: what is told each row of its metrics
+
+
+def no_tracker(part: str) -> Track:
+    """metrics.jsonl alone."""
+    return untracked
 
 
 def train(
     world: World | None,
-    settings: RunSettings,
+    settings: RunSettings | None,
     folder: str | Path,
     *,
     data: str | Path | None = None,
     dynamics_data: str | Path | None = None,
     bars: Bars = no_bars,
+    tell: Callable[[str], None] = lambda line: None,
+    track: Tracker = no_tracker,
 ) -> Agent:
     """Makes a run folder: explores the world, or takes datasets instead, and learns both models.
 
     `data` are observations to draw pairs from, `dynamics_data` transitions; each is a dataset
     folder, and takes the place of what the world would record. Without a world both must be
     there, though one dataset with actions serves for both. An interrupted run goes on with
-    `resume`.
+    `resume`. Settings that are left to the world (auto) are decided first; `tell` is told why.
     """
+    settings = RunSettings() if settings is None else settings
     folder = Path(folder)
     if (folder / "config.json").exists():
         raise CogmapError(
             f"{folder} holds a run already; continue it with --resume {folder}, "
             "or choose another --out."
         )
+    if world is not None:
+        world, settings = world.settled(settings, tell=tell)
+    elif data is not None:
+        temporal = settled(settings.temporal, Trajectories.load(data))
+        if temporal.tied == "auto":  # nobody says that the log is as likely backwards
+            temporal = dataclasses.replace(temporal, tied=False)
+        settings = dataclasses.replace(settings, temporal=temporal)
     described = None if world is None else world.describe()
     config = RunConfig.new(
         settings,
@@ -56,21 +78,43 @@ def train(
     )
     check(world, config)
     config.write(folder)
-    return _run(world, config, folder, bars)
+    return _run(world, config, folder, bars, tell, track)
 
 
-def resume(folder: str | Path, *, world: World | None = None, bars: Bars = no_bars) -> Agent:
+def resume(
+    folder: str | Path,
+    *,
+    world: World | None = None,
+    bars: Bars = no_bars,
+    tell: Callable[[str], None] = lambda line: None,
+    track: Tracker = no_tracker,
+) -> Agent:
     """Continues a run with its own settings; every part that is already there is kept.
 
     `world` is needed for a world that is not one of the package's.
     """
     config = RunConfig.read(Path(folder) / "config.json")
-    return _run(world or restored(config.world), config, Path(folder), bars)
+    here = world or restored(config.world)
+    return _run(here, config, Path(folder), bars, tell, track)
 
 
-def _run(world: World | None, config: RunConfig, folder: Path, bars: Bars) -> Agent:
+def _run(
+    world: World | None,
+    config: RunConfig,
+    folder: Path,
+    bars: Bars,
+    tell: Callable[[str], None],
+    track: Tracker,
+) -> Agent:
     settings = config.settings
     pairs, transitions = _experience(world, config, folder / "data", bars)
+    held_out = None
+    if world is None:
+        same = transitions is pairs
+        pairs, held_out = pairs.parted(HELD_OUT)
+        transitions = pairs if same else transitions
+    elif (folder / "data" / "held-out" / "meta.json").exists():
+        held_out = Trajectories.load(folder / "data" / "held-out")
     temporal = train_temporal(
         pairs,
         settings.temporal,
@@ -78,6 +122,7 @@ def _run(world: World | None, config: RunConfig, folder: Path, bars: Bars) -> Ag
         seed=settings.seed,
         device=settings.device,
         progress=bars("temporal model", "step"),
+        track=track("temporal"),
     )
     dynamics = train_dynamics(
         looked_at(transitions, temporal),
@@ -86,8 +131,20 @@ def _run(world: World | None, config: RunConfig, folder: Path, bars: Bars) -> Ag
         seed=settings.seed,
         device=settings.device,
         progress=bars("local dynamics", "step"),
+        track=track("dynamics"),
     )
-    return Agent(temporal, dynamics, world, settings.planning)
+    if held_out is not None:
+        checks = check_run(temporal, dynamics, held_out)
+        checks.save(folder / CHECKS)
+        for line in checks.text():
+            tell(line)
+    seen = None
+    if world is None or world.map is None:  # goals are chosen from what was seen
+        seen = Seen.load(folder / SEEN) or Seen.of(
+            pairs, getattr(world, "observation_names", ()), getattr(world, "context", None)
+        )
+        seen.save(folder / SEEN)
+    return Agent(temporal, dynamics, restored(config.world, seen) or world, settings.planning, seen)
 
 
 def _experience(
@@ -149,12 +206,12 @@ def check(world: World | None, config: RunConfig) -> None:
         if world is None:
             raise CogmapError("give --maze to explore, or --data to train on.")
         check_encoder(settings.temporal.encoder, world.observation_shape)
-        world.check(settings.exploration, tau_max=settings.temporal.tau_max)
+        world.check(settings.exploration, tau_max=settings.temporal.longest)
         return
     pairs = Trajectories.load(config.data)
     check_encoder(settings.temporal.encoder, pairs.observation_shape)
     pairs.check_finite()
-    Episodes(pairs).check_horizon(settings.temporal.tau_max)
+    Episodes(pairs).check_horizon(settings.temporal.longest)
     if config.dynamics_data is not None:
         transitions = Trajectories.load(config.dynamics_data)
         transitions.check_finite()

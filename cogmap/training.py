@@ -79,6 +79,13 @@ def constant(step: int, steps: int) -> float:
     return 1.0
 
 
+Track = Callable[[Mapping[str, float]], None]  # told each row of metrics.jsonl as it is written
+
+
+def untracked(row: Mapping[str, float]) -> None:
+    """Nobody else is told."""
+
+
 def train(
     model: nn.Module,
     loss: Loss,
@@ -88,6 +95,7 @@ def train(
     generator: torch.Generator,
     folder: Path,
     progress: Progress = iter,
+    track: Track = untracked,
     before_saving: Callable[[], None] = lambda: None,
     parts: Mapping[str, Part] | None = None,
     schedule: Schedule = one_cycle,
@@ -176,6 +184,7 @@ def train(
             row["seconds"] = round(time.perf_counter() - began, 3)
             if rank.number == 0:
                 runs.append_line(folder / "metrics.jsonl", row)
+                track(row)
         if done % settings.checkpoint_every == 0 or done == settings.steps:
             checkpoint(done)
     model.eval()

@@ -99,3 +99,24 @@ def test_data_without_actions_is_refused(tmp_path):
     data = Trajectories(episode_starts=np.array([0]), observations=np.zeros((5, 2), np.float32))
     with pytest.raises(CogmapError, match="actions"):
         train_dynamics(data, QUICK, tmp_path, seed=0)
+
+
+def test_the_features_of_a_wide_world_have_more_periods(tmp_path):
+    """Halls of 120 moves to a side need finer features than a room, or walls blur."""
+    rng = np.random.default_rng(0)
+
+    def periods(apart: float) -> torch.Tensor:
+        moves = rng.choice([-1.0, 1.0], size=(2, 200, 2))
+        rows = moves.cumsum(1)
+        rows[1, :, 0] += apart  # the second episode begins far away in one dimension
+        data = Trajectories(
+            observations=rows.reshape(-1, 2).astype(np.float32),
+            actions=moves.reshape(-1, 2),
+            episode_starts=np.array([0, 200]),
+        )
+        quick = DynamicsTraining(steps=1, batch=8, width=8)
+        model = train_dynamics(data, quick, tmp_path / str(apart), seed=0, device="cpu")
+        return model.features.waves.square().mean(1).sqrt()
+
+    narrow, wide = periods(1.0), periods(240.0)
+    assert wide[0] > 1.5 * narrow[0] and torch.equal(wide[1], narrow[1])

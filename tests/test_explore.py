@@ -5,7 +5,7 @@ from scipy.stats import chisquare
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.maze import MOVES, Maze
 from cogmap.envs.physics import KinematicPhysics
-from cogmap.envs.pointmaze import PointMaze
+from cogmap.envs.pointmaze import PointMaze, action_steps
 from cogmap.envs.wandering import collect_actions, collect_walk, explorable
 from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
@@ -339,3 +339,11 @@ def test_a_lattice_walk_needs_an_episode_and_a_step_for_each(steps, episodes):
 def test_random_actions_are_controls_and_the_moves_of_a_lattice_walk_are_not():
     assert wander().controls
     assert not collect_walk(MEDIUM, steps=50, seed=0).controls
+
+
+def test_a_large_maze_is_tried_with_more_actions():
+    wall = "#" * 32
+    wide = Maze.from_text("\n".join([wall, *["#" + "." * 30 + "#"] * 12, wall]), name="wide")
+    assert action_steps(Exploration(), MEDIUM) == 100_000
+    assert action_steps(Exploration(action_steps=70), wide) == 70
+    assert action_steps(Exploration(), wide) == 50 * len(wide.lattice) > 100_000

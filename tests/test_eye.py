@@ -25,7 +25,7 @@ from cogmap.planning.candidates import Candidates, directions
 from cogmap.planning.objective import rule
 from cogmap.planning.planner import Planner
 from cogmap.planning.settings import Planning
-from cogmap.temporal.eyes import Convolution, Keypoints, fits_window
+from cogmap.temporal.eyes import SAME, Convolution, Keypoints, fits_window
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import build_model, load_temporal, train_temporal
@@ -338,3 +338,16 @@ def test_pictures_of_the_grid_lead_to_the_goal_as_the_cameras_do(capsys):
     agent = Agent.load(IMAGE, device="cpu")
     with pytest.raises(CogmapError, match="no pictures of corridor"):
         replace(agent.world, maze=CORRIDOR, pictures="grid").observe(np.zeros((1, 2)))
+
+
+def test_another_shading_of_the_background_is_no_difference():
+    eye = Keypoints((64, 64, 3), keypoints=4)
+    eye.background.fill_(90)
+    pictures = torch.as_tensor(dots(np.array([[8.0, 4.0]])))
+    shaded = pictures.clone().int()
+    shaded[:, :, ::2] += torch.where(pictures[:, :, ::2] == 90, SAME, 0)
+    shaded = shaded.to(torch.uint8)
+    eye.check(shaded)
+    assert torch.equal(eye.prepare(shaded)[0], eye.prepare(pictures)[0])
+    with pytest.raises(CogmapError, match="convolution"):
+        eye.check((shaded.int() + 1).to(torch.uint8))

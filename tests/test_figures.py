@@ -24,7 +24,8 @@ from cogmap.report.figures.projections import align, tsne
 from cogmap.report.figures.sheets import OF_A_RUN, OF_RESULTS
 from cogmap.report.routes import PAIRS, draw_routes
 from cogmap.report.studies import PAGES, coverages, data, horizon_panels
-from cogmap.reproduce.studies import STUDIES, Scale
+from cogmap.reproduce.scale import Scale
+from cogmap.reproduce.studies import STUDIES
 from cogmap.temporal.train import load_temporal
 
 matplotlib.use("Agg")

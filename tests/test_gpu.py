@@ -329,7 +329,7 @@ class Bowl:
         return goals
 
     def score(self, observations, goals, at=None):
-        score = -(observations - goals[:, None]).square().sum(-1)[..., None] / self.taus
+        score = -(observations - goals).square().sum(-1)[..., None] / self.taus
         return score if at is None else score.gather(-1, at[:, None].expand(-1, len(score[0]), -1))
 
 

@@ -48,8 +48,9 @@ class Bowl:
         return goals
 
     def score(self, observations, goals, at=None):
-        square = (observations - goals[:, None]).double().square().sum(-1)
-        score = self._plus - square[..., None] / self.taus
+        square = (observations[:, None] - goals[:, :, None]).double().square().sum(-1)
+        score = self._plus - square[..., None] / self.taus  # (E, S, K, T)
+        score = score.logsumexp(1) - math.log(goals.shape[1])
         return score if at is None else score.gather(-1, at[:, None].expand(-1, len(score[0]), -1))
 
 
@@ -271,7 +272,7 @@ def test_episodes_side_by_side_remember_each_for_itself():
 
 @pytest.mark.parametrize("goal", [np.zeros(3), np.array([np.nan, 0.0])])
 def test_observations_and_goals_that_do_not_fit_are_refused(goal):
-    with pytest.raises(CogmapError, match="finite"):
+    with pytest.raises(CogmapError, match="finite|one shape"):
         planner_with(Bowl()).decide(np.zeros(2), goal)
 
 
@@ -330,7 +331,7 @@ def test_a_decision_asks_the_horizons_that_have_the_goal_in_view(agent, world):
     planner = agent.planner(world=world)
     here, goals = np.zeros((3, 2)), np.array([[2.0, 0.0], [8.0, 8.0], [36.0, 24.0]])
     taus = planner.scorer.taus
-    embedded = planner.scorer.embed_goals(torch.as_tensor(goals).float())
+    embedded = planner.scorer.embed_goals(torch.as_tensor(goals).float())[:, None]
     score = planner.scorer.score(torch.zeros(3, 1, 2), embedded)[:, 0]
     wanted = taus[in_view(score, planner.rule.view)]
     asked = [decision.taus for decision in planner.decide_many(here, goals)]
@@ -344,7 +345,7 @@ def test_the_exact_scorer_is_the_walks_score_on_lattice_points():
     scorer = ExactScorer(lattice.points, lattice.successors, taus)
     goal = 17
     points = torch.as_tensor(lattice.points, dtype=torch.float32)
-    score = scorer.score(points[None], scorer.embed_goals(points[goal][None]))[0]
+    score = scorer.score(points[None], scorer.embed_goals(points[goal][None])[None])[0]
     expected = ReversibleWalk.on(lattice.successors).score(taus.numpy(), goal)
     np.testing.assert_allclose(score.numpy(), expected, atol=1e-4)
 
@@ -364,3 +365,11 @@ def test_gp_and_pap_are_as_the_paper_runs_them():
         np.testing.assert_array_equal(chosen.horizons.taus, np.arange(1, 513))
     default = rule(Planning(), tau_max=512)
     assert default.view and default.memory and len(default.radii) > 1
+
+
+def test_towards_a_set_of_goals_the_likelier_one_draws():
+    planner = planner_with(Bowl())
+    here, near, far = np.zeros((1, 2)), np.array([0.0, 2.0]), np.array([5.0, 0.0])
+    alone = planner.decide_many(here, near[None])[0]
+    assert planner.decide_many(here, np.stack([far, near])[None])[0].candidate == alone.candidate
+    assert planner.decide_many(here, near[None, None])[0].value == alone.value

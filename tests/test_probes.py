@@ -123,7 +123,7 @@ def test_embeddings_of_the_shipped_model_are_unit_vectors_at_every_horizon():
 def test_in_the_shipped_model_short_horizons_too_rank_far_pairs():
     rows = probe_model(load_temporal(MODEL), LARGE, rng=rng())
     assert [row.tau for row in rows] == [1, 16, 256, 4096]
-    assert all(row.near > 0.9 and row.far > 0.95 for row in rows[:3])
+    assert all(row.near > 0.88 and row.far > 0.92 for row in rows[:3])
     assert rows[3].near < rows[0].near  # connectivity between regions is what is left
 
 

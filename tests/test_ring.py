@@ -39,6 +39,9 @@ class Ring:
     def conditions(self):
         return {"states": STATES}
 
+    def settled(self, settings, *, tell):
+        return self, settings
+
     def check(self, settings, *, tau_max):
         if tau_max > settings.walk_steps:
             raise CogmapError(f"tau_max={tau_max} exceeds the walk.")
@@ -85,6 +88,12 @@ class RingRun:
         self._goals = np.array([int(task.goal[0]) for task in tasks])
         self.goals = seen(self._goals)
         self.succeeded = self._states == self._goals
+
+    stayed = None
+
+    @property
+    def finished(self):
+        return self.succeeded
 
     def observe(self, which):
         return seen(self._states[which])
@@ -150,7 +159,18 @@ def test_a_run_of_a_world_of_ones_own_is_loaded_with_it_and_refused_without(fold
     alone = cogmap.Agent.load(folder, device="cpu")
     assert alone.world is None
     with pytest.raises(CogmapError, match="give --maze"):
-        alone.planner()
+        cogmap.evaluate(alone)
+
+
+def test_without_its_world_a_run_still_leads_by_the_actions_that_it_saw(folder):
+    alone, state, goal = cogmap.Agent.load(folder, device="cpu"), 0, 12
+    controller = alone.controller(seen(goal))
+    for _ in range(30):
+        action = controller.act(seen(state))
+        if controller.arrived:
+            break
+        state = (state + (1 if action.argmax() == 0 else -1)) % STATES
+    assert controller.arrived and state == goal
 
 
 def test_what_needs_a_map_says_so(agent):

@@ -15,7 +15,13 @@ from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import ceiling, floor, run
 from cogmap.evaluation.explored import are_near, with_both_ends
 from cogmap.evaluation.metrics import path_efficiency, success_rate, wilson_interval
-from cogmap.evaluation.rollout import OraclePolicy, PlannerPolicy, RandomPolicy, run_episodes
+from cogmap.evaluation.rollout import (
+    OraclePolicy,
+    PlannerPolicy,
+    RandomPolicy,
+    Restless,
+    run_episodes,
+)
 from cogmap.planning.planner import Decision
 
 EAST, NORTH = (1.0, 0.0), (0.0, 1.0)
@@ -31,7 +37,7 @@ def medium() -> PointMaze:
     return PointMaze(Maze.load("medium"), physics="kinematic")
 
 
-class Constant:
+class Constant(Restless):
     """Always the same action; remembers which episodes asked."""
 
     def __init__(self, action=EAST, hold: int = 5) -> None:

@@ -330,11 +330,21 @@ def test_the_scorer_keeps_episodes_apart(tied, normalised):
     model = untrained(tied=tied, normalised=normalised)
     x, goals = points(12, seed=3).view(3, 4, 2), points(3, seed=4)
     scorer = LearnedScorer(model, TAUS)
-    score = scorer.score(x, scorer.embed_goals(goals))
+    score = scorer.score(x, scorer.embed_goals(goals)[:, None])
     assert score.shape == (3, 4, len(TAUS))
     for episode in range(3):
         alone = model.goal_score(x[episode], goals[episode], TAUS)
         assert torch.allclose(score[episode], alone, atol=1e-4)
+
+
+@both_ways
+def test_the_score_of_a_set_is_the_mean_likelihood_of_its_members(tied):
+    model = untrained(tied=tied, normalised=True)
+    x, goals = points(4, seed=3), points(3, seed=4)
+    scorer = LearnedScorer(model, TAUS)
+    score = scorer.score(x[None], scorer.embed_goals(goals)[None])[0]
+    each = torch.stack([model.goal_score(x, goal, TAUS) for goal in goals])
+    assert torch.allclose(score, each.exp().mean(0).log(), atol=1e-4)
 
 
 SOME = torch.tensor([[4, 5, 6], [10, 0, 10], [1, 2, 3]])  # horizons of three episodes
@@ -344,7 +354,7 @@ SOME = torch.tensor([[4, 5, 6], [10, 0, 10], [1, 2, 3]])  # horizons of three ep
 @both_ways
 def test_scores_at_some_horizons_are_those_horizons_of_all_scores(tied, normalised):
     scorer = LearnedScorer(untrained(tied=tied, normalised=normalised), TAUS)
-    x, goals = points(12, seed=3).view(3, 4, 2), scorer.embed_goals(points(3, seed=4))
+    x, goals = points(12, seed=3).view(3, 4, 2), scorer.embed_goals(points(3, seed=4))[:, None]
     every, some = scorer.score(x, goals), scorer.score(x, goals, SOME)
     assert some.shape == (3, 4, 3)
     for episode in range(3):
@@ -361,13 +371,13 @@ def test_scores_in_chunks_are_the_scores_at_once(horizons, kept, at, normalised,
     model = untrained(normalised=normalised)
     x, goals = points(12, seed=3).view(3, 4, 2), points(3, seed=4)
     whole = LearnedScorer(model, TAUS)
-    expected = whole.score(x, whole.embed_goals(goals), at)
+    expected = whole.score(x, whole.embed_goals(goals)[:, None], at)
     numbers = max(12 * 16, 13 * 8) if at is None else 3 * 13 * 8  # of one horizon
     monkeypatch.setattr(scorer_module, "CHUNK", horizons * numbers)
     monkeypatch.setattr(scorer_module, "KEPT", kept)
     chunked = LearnedScorer(model, TAUS)
     for _ in range(2):  # the second time from what it kept of the bank
-        score = chunked.score(x, chunked.embed_goals(goals), at)
+        score = chunked.score(x, chunked.embed_goals(goals)[:, None], at)
         assert torch.allclose(score, expected, atol=1e-4)
 
 
@@ -379,7 +389,7 @@ def test_a_bank_is_embedded_once_where_it_is_small_and_horizon_by_horizon_where_
     monkeypatch.setattr(scorer_module, "CHUNK", 11 * 13 * 16 if kept else 1)
     model = untrained(tied=False)
     scorer = LearnedScorer(model, TAUS)
-    goals = scorer.embed_goals(points(1, seed=4))
+    goals = scorer.embed_goals(points(1, seed=4))[:, None]
     asked, embed = [], model.target_head.forward
 
     def noted(feature, horizon):

@@ -296,7 +296,7 @@ def test_the_schedule_rises_then_falls_to_nothing():
     assert shares.index(max(shares)) in (9, 10)
 
 
-WRONG = [{"steps": 0}, {"tau_max": 0}, {"negatives": -1.0}, {"batch": 1}, {"recorded": 0}]
+WRONG = [{"steps": -1}, {"tau_max": 0}, {"negatives": -1.0}, {"batch": 1}, {"recorded": 0}]
 
 
 @pytest.mark.parametrize("wrong", WRONG)

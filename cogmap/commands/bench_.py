@@ -23,7 +23,7 @@ from cogmap.planning.settings import PAPER, Planning
 from cogmap.report import decisions, speed
 from cogmap.report.speed import Measured, Training
 from cogmap.report.tables import as_text
-from cogmap.temporal.settings import TemporalTraining
+from cogmap.temporal.settings import UPDATES, TemporalTraining
 
 DEFAULT_MAZE = "giant"
 MIB = 2**20
@@ -50,7 +50,7 @@ def run(settings: Bench) -> None:
         if path is not None:
             runs.check_writable(path)  # before a minute is spent, not after
     effort = QUICK if settings.quick else FULL
-    recipe = TemporalTraining()
+    recipe = TemporalTraining(steps=UPDATES)
 
     figures = measure(agent, maze, recipe, device, effort)
     rows = list(tqdm(figures, desc="measuring", unit="figure"))

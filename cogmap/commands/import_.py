@@ -9,7 +9,7 @@ from cogmap.runs import check_new_folder
 
 def run(settings: Import) -> None:
     check_new_folder(settings.out)
-    data = read_dataset(settings.source, hold=settings.hold)
+    data = read_dataset(settings.source, hold=settings.hold, tell=print)
     data.save(settings.out)
     actions = (
         "no actions" if data.actions is None else f"actions of {data.actions.shape[1]} numbers"

@@ -12,10 +12,12 @@ import torch
 
 import cogmap
 from cogmap.agent import Agent
+from cogmap.checks import Checks
 from cogmap.cli import Info
 from cogmap.config import RunConfig
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
+from cogmap.pipeline import CHECKS
 
 
 def run(settings: Info) -> None:
@@ -80,6 +82,8 @@ def model(folder: Path) -> dict[str, str]:
     lines["planning"] = ", ".join(f"{name} {value}" for name, value in told.items())
     lines |= {"method": config.method, "settings": config.fingerprint}
     lines |= {name: value for name, value in config.made.items() if value}
+    if (checks := Checks.load(folder / CHECKS)) is not None:
+        lines["checks"] = ("\n" + " " * 13).join(checks.text())
     if agent.world is not None and agent.world.map is not None:
         lines["map"] = agent.world.map.maze.text.replace("\n", "\n" + " " * 13)
     return lines

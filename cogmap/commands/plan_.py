@@ -8,21 +8,28 @@ import numpy as np
 
 from cogmap.agent import Agent
 from cogmap.cli import Plan
-from cogmap.commands.worlds import planning_for, world_for
+from cogmap.commands.worlds import filmed, planning_for, world_for
 from cogmap.envs.world import map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import plan
-from cogmap.evaluation.rollout import Episode
+from cogmap.evaluation.rollout import Episode, PlannerPolicy, as_they_run
 from cogmap.report.routes import save_routes
 from cogmap.report.tables import as_text
+from cogmap.report.video import write_strip, write_video
 from cogmap.runs import check_writable
 
 
 def run(settings: Plan) -> None:
-    start, goal = read_point("start", settings.start), read_point("goal", settings.goal)
-    if settings.figure is not None:
-        check_writable(settings.figure)
+    for path in (settings.figure, settings.video):
+        if path is not None:
+            check_writable(path)
     agent = Agent.load(settings.run, device=settings.device)
+    if agent.world is not None and agent.world.map is None:
+        without_map(agent, settings)
+        return
+    if settings.video is not None:
+        raise CogmapError("--video is for Gymnasium worlds; draw a maze's route with --figure.")
+    start, goal = read_point("start", settings.start), read_point("goal", settings.goal)
     world = world_for(agent, settings)
     plane = map_of(world, "cogmap plan")
     plane.check_task(np.array(start), np.array(goal))
@@ -31,7 +38,7 @@ def run(settings: Plan) -> None:
         agent,
         start,
         goal,
-        budget=settings.budget,
+        budget=1000 if settings.budget is None else settings.budget,
         planner=planning,
         world=world,
         tau_max=settings.tau_max,
@@ -51,7 +58,47 @@ def run(settings: Plan) -> None:
         print(f"drawn -> {settings.figure}")
 
 
-def read_point(name: str, text: str) -> tuple[float, float]:
+def without_map(agent: Agent, settings: Plan) -> None:
+    """One episode of a world that has resets and goals in words, maybe filmed."""
+    world = world_for(agent, settings)
+    wanted = settings.video is not None or settings.figure is not None
+    if wanted:
+        world = filmed(world, settings.video)
+    tasks = world.tasks(None, episodes=1, budget=settings.budget, seed=settings.seed)
+    planner = agent.planner(
+        planning_for(agent, settings),
+        world=world,
+        tau_max=settings.tau_max,
+        every_horizon=settings.every_horizon,
+    )
+    policy = PlannerPolicy(planner, hold=world.hold)
+    running = world.begin(tasks.tasks)
+    frames = []
+    episodes: list[Episode] = []
+    for episodes in as_they_run(world, tasks.tasks, policy, budget=tasks.budget, running=running):  # noqa: B007
+        if wanted:
+            frames.append(running.frame(0))  # type: ignore[attr-defined]
+    [episode] = episodes
+    rows = [["decision", "action", "asked", "horizon", "value"]]
+    for number, decision in enumerate(episode.decisions):
+        action = ", ".join(f"{value:.2g}" for value in decision.action)
+        asked = f"{decision.taus[0]}-{decision.taus[-1]}"
+        rows.append([str(number), action, asked, str(decision.horizon), f"{decision.value:.3g}"])
+    print(as_text(rows))
+    outcome = "reached the goal" if episode.success else "did not reach the goal"
+    held = "" if episode.stayed is None else f"; there for {episode.stayed:.0%} of the time since"
+    print(f"{outcome} in {episode.steps} simulator steps{held}")
+    if settings.video is not None:
+        write_video(settings.video, frames)
+        print(f"{len(frames)} frames -> {settings.video}")
+    if settings.figure is not None:
+        write_strip(settings.figure, frames)
+        print(f"drawn -> {settings.figure}")
+
+
+def read_point(name: str, text: str | None) -> tuple[float, float]:
+    if text is None:
+        raise CogmapError(f"give --{name} x,y.")
     try:
         x, y = (float(part) for part in text.split(","))
     except ValueError:

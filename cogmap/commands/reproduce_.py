@@ -13,7 +13,8 @@ from cogmap.errors import CogmapError
 from cogmap.report.studies import PAGES
 from cogmap.reproduce.grid import outstanding, read_cells, run_grid
 from cogmap.reproduce.page import replace_section
-from cogmap.reproduce.studies import STUDIES, Scale
+from cogmap.reproduce.scale import Scale
+from cogmap.reproduce.studies import STUDIES
 from cogmap.runs import check_writable
 
 ELSEWHERE = ("workers", "engine", "runs", "results", "page")  # the same rows with any of them

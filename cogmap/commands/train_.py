@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 
 from cogmap.cli import Train
@@ -13,20 +14,36 @@ from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.world import World
 from cogmap.errors import CogmapError
-from cogmap.pipeline import resume, train
+from cogmap.pipeline import Tracker, no_tracker, resume, train
 from cogmap.settings import RunSettings
+from cogmap.training import Track
 
 
 def run(settings: Train) -> None:
     if settings.resume is not None:
-        agent, folder = resume(settings.resume, bars=bars), settings.resume
+        agent, folder = (
+            resume(
+                settings.resume,
+                bars=bars,
+                tell=print,
+                track=tracker(settings.track, settings.resume),
+            ),
+            settings.resume,
+        )
     elif settings.out is None:
         raise CogmapError("give --out, the run folder to write (or --resume to continue one).")
     else:
         folder = settings.out
         world, run_settings, data, dynamics_data = wanted(settings)
         agent = train(
-            world, run_settings, folder, data=data, dynamics_data=dynamics_data, bars=bars
+            world,
+            run_settings,
+            folder,
+            data=data,
+            dynamics_data=dynamics_data,
+            bars=bars,
+            tell=print,
+            track=tracker(settings.track, folder),
         )
     print(f"trained -> {folder}")
     if agent.world is not None:
@@ -42,7 +59,11 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
     if settings.observation == "image" and settings.data is not None:
         raise CogmapError("--observation image explores a maze; leave --data out.")
     world: World | None = None
-    if settings.maze is not None:
+    if settings.env is not None:
+        if settings.maze is not None:
+            raise CogmapError("give --maze or --env, not both.")
+        world = gym_world(settings)
+    elif settings.maze is not None:
         world = PointMaze(
             Maze.load(settings.maze), physics=settings.physics, observation=settings.observation
         )
@@ -55,3 +76,45 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
         device=settings.device,
     )
     return world, given, settings.data, settings.dynamics_data
+
+
+def tracker(name: str | None, folder: Path) -> Tracker:
+    """Tells a tracker each row of the metrics, beside metrics.jsonl."""
+    if name is None:
+        return no_tracker
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise CogmapError("--track tensorboard needs it; pip install 'cogmap[track]'.") from None
+
+    def of(part: str) -> Track:
+        writer = SummaryWriter(str(folder / part))
+
+        def told(row: Mapping[str, float]) -> None:
+            for metric, value in row.items():
+                if metric != "step":
+                    writer.add_scalar(f"{part}/{metric}", value, int(row["step"]))
+            writer.flush()
+
+        return told
+
+    return of
+
+
+def gym_world(settings: Train) -> World:
+    """The Gymnasium environment that the flags name."""
+    try:
+        from cogmap.envs.gym import GymWorld, read_kwargs
+    except ImportError as error:
+        raise CogmapError(f"--env needs {error.name}; pip install 'cogmap[gym]'.") from None
+    assert settings.env is not None
+    return GymWorld(
+        settings.env,
+        hold=0 if settings.hold == "auto" else settings.hold,
+        package=settings.env_package,
+        kwargs=read_kwargs(settings.env_kwargs),
+        names=tuple(settings.names.split(",")) if settings.names else (),
+        goal=settings.goal,
+        start=settings.start,
+        stay=settings.stay,
+    )

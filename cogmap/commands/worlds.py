@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -29,7 +30,20 @@ def world_for(agent: Agent, settings: Choice) -> World:
         here = PointMaze(Maze.load(settings.maze), observation="image" if sees else "state")
     if isinstance(here, PointMaze):
         here = dataclasses.replace(here, physics=settings.physics, pictures=settings.pictures)
+    elif here is not None and dataclasses.is_dataclass(here):  # a Gymnasium world, told otherwise
+        wanted = {name: getattr(settings, name, None) for name in ("goal", "start", "stay")}
+        told = {name: value for name, value in wanted.items() if value is not None}
+        here = dataclasses.replace(here, **told)
     return agent.acting_in(here)
+
+
+def filmed(world: World, path: Path | None) -> World:
+    """The same world with frames, for a film at `path` or to be drawn."""
+    if path is not None and path.suffix not in (".mp4", ".gif"):
+        raise CogmapError(f"video {str(path)!r}; give a name that ends in .mp4 or .gif.")
+    if not hasattr(world, "rendered"):
+        raise CogmapError(f"{world.name} has no frames to film.")
+    return dataclasses.replace(world, rendered=True)  # type: ignore[type-var]
 
 
 def planning_for(agent: Agent, settings: Choice) -> Planning:

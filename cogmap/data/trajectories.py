@@ -18,8 +18,9 @@ them; those of a lattice walk are moves between its points.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -94,6 +95,25 @@ class Trajectories:
             return np.asarray(self.table), counts / counts.sum()
         assert self.observations is not None
         return self.observations, np.full(len(self), 1.0 / len(self))
+
+    def parted(self, share: float) -> tuple[Trajectories, Trajectories | None]:
+        """All but the last episodes, about that share, and those; None where there are too few."""
+        last = int(len(self.episode_starts) * share)
+        if last < 1:
+            return self, None
+        count = len(self.episode_starts) - last
+        row = int(self.episode_starts[count])
+        starts = self.episode_starts
+        head, tail = self._cut(slice(0, row)), self._cut(slice(row, None))
+        return (
+            replace(self, episode_starts=starts[:count], **head),
+            replace(self, episode_starts=starts[count:] - row, **tail),
+        )
+
+    def _cut(self, rows: slice) -> dict[str, Any]:
+        """Some rows of each column that has one a row."""
+        columns = {name: getattr(self, name) for name in ("observations", "index", "actions")}
+        return {name: None if column is None else column[rows] for name, column in columns.items()}
 
     def check_finite(self) -> None:
         """Raises where a column holds NaN or infinity, naming the first row."""

@@ -26,7 +26,7 @@ class DynamicsConfig:
     waves: int = 128
     """Fourier features of a state."""
     cycles: float = 2.0
-    """Their typical periods across half the data's width: walls are sharp."""
+    """Their typical periods across half the data's width, times its stretch: walls are sharp."""
 
 
 class Dynamics(Protocol):
@@ -50,13 +50,21 @@ class LocalDynamics(nn.Module):
     reach: Tensor
 
     def __init__(
-        self, config: DynamicsConfig, *, low: Tensor, high: Tensor, reach: Tensor, seed: int = 0
+        self,
+        config: DynamicsConfig,
+        *,
+        low: Tensor,
+        high: Tensor,
+        reach: Tensor,
+        stretch: float | Tensor = 1.0,
+        seed: int = 0,
     ) -> None:
+        """`low` and `high` bound what was seen; `stretch` multiplies cycles. (d,) each"""
         super().__init__()
         self.config = config
         generator = torch.Generator().manual_seed(seed)
         self.features = FourierFeatures(
-            low, high, count=config.waves, cycles=config.cycles, generator=generator
+            low, high, count=config.waves, cycles=config.cycles * stretch, generator=generator
         )
         self.register_buffer("reach", reach)  # (d,) typical displacement, the output's unit
         self.layers = nn.Sequential(

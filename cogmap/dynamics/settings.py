@@ -18,7 +18,8 @@ class DynamicsTraining:
     width: int = 256
     """Units in each hidden layer."""
     cycles: float = 2.0
-    """Typical periods of the Fourier features across half the data's width."""
+    """Typical periods of the Fourier features across half the data's width; more of them in worlds
+    that are wide beside one move."""
     learning_rate: float = 4e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-5

@@ -16,7 +16,9 @@ from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
 from cogmap.progress import Progress
-from cogmap.training import train
+from cogmap.training import Track, train, untracked
+
+WIDE = 60.0  # moves; worlds of a larger half width are stretched
 
 
 def squared_error(prediction: Tensor, following: Tensor) -> Tensor:
@@ -32,6 +34,7 @@ def train_dynamics(
     seed: int,
     device: Device | torch.device = "auto",
     progress: Progress = iter,
+    track: Track = untracked,
 ) -> LocalDynamics:
     """Algorithm 2, with the paper's line numbers at the side. Writes `folder`; resumes from it."""
     if data.actions is None:
@@ -44,6 +47,7 @@ def train_dynamics(
     first = np.setdiff1d(np.arange(len(data)), data.episode_starts + data.episode_lengths - 1)
     rows = torch.as_tensor(first[: 1 << 20], device=chip)
     reach = (states[rows + 1] - states[rows]).square().mean(0).sqrt().clamp(min=1e-6)
+    low, high = states.amin(0), states.amax(0)
     torch.manual_seed(seed)
     model = LocalDynamics(  # 1
         DynamicsConfig(
@@ -53,8 +57,9 @@ def train_dynamics(
             width=settings.width,
             cycles=settings.cycles,
         ),
-        low=states.amin(0).cpu(),
-        high=states.amax(0).cpu(),
+        low=low.cpu(),
+        high=high.cpu(),
+        stretch=((high - low) / (2 * WIDE * reach)).clamp(min=1.0).cpu(),
         reach=reach.cpu(),
         seed=seed,
     ).to(chip)
@@ -64,9 +69,11 @@ def train_dynamics(
     def loss() -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.batch, generator=generator, device=chip, dtype=torch.float64)
         here, there = episodes.pairs(one, u)  # 3
-        value = squared_error(model(states[here], actions[here]), states[there])
-        # The optimiser sees errors in units of the typical move; Eq. 6 itself is reported.
-        return value / reach.square().mean(), {"squared_error": value.detach()}  # 4
+        predicted, seen = model(states[here], actions[here]), states[there]
+        # The optimiser sees each number's error in units of its own typical move, or the fastest
+        # would count alone; Eq. 6 itself is reported.
+        value = squared_error(predicted / reach, seen / reach)  # 4
+        return value, {"squared_error": squared_error(predicted, seen).detach()}
 
     train(
         model,
@@ -76,6 +83,7 @@ def train_dynamics(
         generator=generator,
         folder=folder,
         progress=progress,
+        track=track,
     )
     return model
 

@@ -7,12 +7,26 @@ from typing import Any
 
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.world import World
+from cogmap.goals import Seen
 
-KINDS: dict[str, Callable[[dict[str, Any]], World]] = {PointMaze.KIND: PointMaze.restored}
+
+def _gymnasium(description: dict[str, Any], seen: Seen | None) -> World:
+    from cogmap.envs.gym import GymWorld  # needs the extra [gym]
+
+    return GymWorld.restored(description, seen)
 
 
-def restored(description: dict[str, Any] | None) -> World | None:
-    """The world that `describe` described; None for none and for a kind of the user's own."""
+KINDS: dict[str, Callable[[dict[str, Any], Seen | None], World]] = {
+    PointMaze.KIND: lambda description, seen: PointMaze.restored(description),
+    "gymnasium": _gymnasium,
+}
+
+
+def restored(description: dict[str, Any] | None, seen: Seen | None = None) -> World | None:
+    """The world that `describe` described; None for none and for a kind of the user's own.
+
+    `seen` is what a run saw of it, from which a world without a map chooses its goals.
+    """
     if description is None or description.get("kind") not in KINDS:
         return None
-    return KINDS[description["kind"]](description)
+    return KINDS[description["kind"]](description, seen)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -26,8 +26,12 @@ from cogmap.explore.walks import split_steps
 from cogmap.planning.candidates import Candidates, directions
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars, Progress
+from cogmap.settings import RunSettings
+from cogmap.temporal.settings import TAU_MAX, UPDATES
 
+WALK_STEPS = 4_000_000  # Sec. 4.1
 STEPS_PER_UNIT = round(MazeMap.unit / STEP_LENGTH)  # five simulator steps
+LEAST_ACTIONS, ACTIONS_PER_STATE = 100_000, 50
 STEPS_PER_EPISODE = 1000  # of random actions: long enough to wander, many enough to cover
 STEPS_PER_WALK = 10_000  # of random actions that pairs are drawn from: longer than any horizon
 
@@ -115,12 +119,27 @@ class PointMaze:
             return self._grid.seen(positions)
         return self._camera.pictures(positions)
 
+    def settled(
+        self, settings: RunSettings, *, tell: Callable[[str], None]
+    ) -> tuple[PointMaze, RunSettings]:
+        """The paper's walk and horizons; a lattice walk is as likely backwards."""
+        exploration, temporal = settings.exploration, settings.temporal
+        if exploration.walk_steps == "auto":
+            exploration = replace(exploration, walk_steps=WALK_STEPS)
+        if temporal.tau_max == "auto":
+            temporal = replace(temporal, tau_max=TAU_MAX)
+        if temporal.tied == "auto":
+            temporal = replace(temporal, tied=True)
+        if temporal.steps == 0:
+            temporal = replace(temporal, steps=UPDATES)
+        return self, replace(settings, exploration=exploration, temporal=temporal)
+
     def check(self, settings: Exploration, *, tau_max: int) -> None:
-        split_steps(settings.walk_steps, 1)
-        split_steps(settings.action_steps, 1)
-        if tau_max > settings.walk_steps:
+        split_steps(settings.steps, 1)
+        split_steps(action_steps(settings, self.maze), 1)
+        if tau_max > settings.steps:
             raise CogmapError(
-                f"tau_max={tau_max} exceeds the walk ({settings.walk_steps} steps); "
+                f"tau_max={tau_max} exceeds the walk ({settings.steps} steps); "
                 "raise --walk-steps or lower --tau-max."
             )
         if settings.walk == "actions" and tau_max > STEPS_PER_WALK:
@@ -163,7 +182,7 @@ class PointMaze:
         self, settings: Exploration, folder: Path, *, seed: int, bars: Bars
     ) -> Trajectories:
         if not (folder / "meta.json").exists():
-            steps = settings.walk_steps
+            steps = settings.steps
             if settings.walk == "lattice":
                 walk = collect_walk(
                     self.maze,
@@ -180,7 +199,8 @@ class PointMaze:
 
     def _acted(self, settings: Exploration, folder: Path, *, seed: int, bars: Bars) -> Trajectories:
         if not (folder / "meta.json").exists():
-            steps, bar = settings.action_steps, bars("random actions", "row")
+            bar = bars("random actions", "row")
+            steps = action_steps(settings, self.maze)
             self._wander(settings, steps, STEPS_PER_EPISODE, seed, bar).save(folder)
         return Trajectories.load(folder)
 
@@ -228,6 +248,8 @@ class PointMaze:
 class MazeRun:
     """Episodes in one maze, moved by one simulator."""
 
+    stayed = None
+
     def __init__(self, world: PointMaze, tasks: Sequence[Task]) -> None:
         self._world, self._tasks = world, tasks
         self.places = np.array([task.start for task in tasks], dtype=np.float64)  # (E, 2)
@@ -236,6 +258,10 @@ class MazeRun:
         self._physics = world.simulator()
         self._physics.reset(self.places)
         self.succeeded = np.linalg.norm(self.places - self._targets, axis=1) <= GOAL_RADIUS
+
+    @property
+    def finished(self) -> np.ndarray:
+        return self.succeeded
 
     def observe(self, which: np.ndarray) -> np.ndarray:
         return self._world.observe(self.places[which])
@@ -263,3 +289,10 @@ class MazeRun:
                 for task in self._tasks
             ]
         )
+
+
+def action_steps(settings: Exploration, maze: Maze) -> int:
+    """As many as were asked for, or enough to try every part of the maze."""
+    if settings.action_steps == "auto":
+        return max(LEAST_ACTIONS, ACTIONS_PER_STATE * len(maze.lattice))
+    return settings.action_steps

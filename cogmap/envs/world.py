@@ -8,10 +8,10 @@ Shape letters: E episodes, n of them, A candidates, a numbers in an action.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from cogmap.explore.settings import Exploration
 from cogmap.planning.candidates import Candidates
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
+from cogmap.settings import RunSettings
 
 if TYPE_CHECKING:
     from cogmap.envs.maze_map import MazeMap
@@ -58,11 +59,19 @@ class Running(Protocol):
 
     @property
     def goals(self) -> np.ndarray:
-        """What is seen at each goal. (E, ...)"""
+        """What is seen at each goal (E, ...), or sets of it, any of which will do (E, S, ...)"""
 
     @property
     def succeeded(self) -> np.ndarray:
         """Which goals are reached so far, at the very start included. (E,) bool"""
+
+    @property
+    def finished(self) -> np.ndarray:
+        """Which need no more decisions: as a rule those that have succeeded. (E,) bool"""
+
+    @property
+    def stayed(self) -> np.ndarray | None:
+        """Steps that each spent at its goal since it was reached; None: that ends episodes. (E,)"""
 
     @property
     def places(self) -> np.ndarray | None:
@@ -105,6 +114,11 @@ class World(Protocol):
     def conditions(self) -> dict[str, Any]:
         """What a row of results says of it besides its name: the physics, what is seen."""
 
+    def settled(
+        self, settings: RunSettings, *, tell: Callable[[str], None]
+    ) -> tuple[World, RunSettings]:
+        """World and settings with what was left to the world (auto) decided; `tell` says why."""
+
     def check(self, settings: Exploration, *, tau_max: int) -> None:
         """Raises for what cannot be explored so, before anything is written."""
 
@@ -137,6 +151,20 @@ class World(Protocol):
 
     def begin(self, tasks: Sequence[Task]) -> Running:
         """One episode a task, at its start."""
+
+
+@runtime_checkable
+class Coded(Protocol):
+    """A world whose observations and actions have another form outside: spaces of Gymnasium."""
+
+    def encode(self, observation: Any) -> np.ndarray:
+        """As the models see it. -> (...)"""
+
+    def numbers(self, observation: Any) -> np.ndarray:
+        """All that it shows, named as goals name it. -> (d,)"""
+
+    def decode(self, action: np.ndarray) -> Any:
+        """As the environment wants it. (a,) ->"""
 
 
 def map_of(world: World | None, what: str) -> MazeMap:

@@ -52,6 +52,12 @@ class Evaluation:
         return float(np.mean(terms)) if len(terms) == len(self.episodes) else None
 
     @property
+    def stayed(self) -> float | None:
+        """Mean share of the time since a goal was reached that was spent there; None: it ended."""
+        shares = [e.stayed for e in self.episodes if e.success and e.stayed is not None]
+        return float(np.mean(shares)) if shares else None
+
+    @property
     def interval(self) -> tuple[float, float]:
         """95 % Wilson interval of SR."""
         return wilson_interval(sum(e.success for e in self.episodes), len(self.episodes))
@@ -65,6 +71,7 @@ class Evaluation:
             "sr_low": round(low, 4),
             "sr_high": round(high, 4),
             "spl": _rounded(self.spl),
+            **({} if self.stayed is None else {"stayed": round(self.stayed, 4)}),
             "seconds": round(self.seconds, 1),
         }
 
@@ -202,9 +209,12 @@ def with_references(world: World, result: Evaluation) -> list[Evaluation]:
 
 
 def floor(world: World, tasks: TaskSet) -> Evaluation:
-    """The random policy. In a maze it acts on positions: it does not look at pictures."""
+    """The random policy. In a maze it acts on positions: it does not look at pictures.
+
+    There it takes a fresh action at each simulator step; elsewhere it holds as long as the planner.
+    """
     here = world if world.map is None else world.map.positions()
-    policy = RandomPolicy(here, seed=tasks.seed)
+    policy = RandomPolicy(here, seed=tasks.seed, hold=world.hold if world.map is None else 1)
     return run(here, tasks, policy, name="random policy (floor)", method="random")
 
 

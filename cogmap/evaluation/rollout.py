@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from cogmap.envs.maze_map import MazeMap
-from cogmap.envs.world import Task, World
+from cogmap.envs.world import Running, Task, World
 from cogmap.evaluation.metrics import path_efficiency
 from cogmap.planning.planner import Decision, Memory, Planner
 
@@ -28,6 +28,9 @@ class Policy(Protocol):
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         """(n,) which episodes, (n, ...), (n, ...) -> (n, a) actions, the decisions behind them"""
 
+    def rest(self, episodes: np.ndarray) -> None:
+        """Told of episodes that go on at their goal, to hold it. (n,)"""
+
 
 @dataclass
 class Episode:
@@ -40,6 +43,7 @@ class Episode:
     length: float = 0.0  # p: the executed path, in the same unit
     route: list[np.ndarray] = field(default_factory=list)  # places: the start, then each decision's
     decisions: list[Decision] = field(default_factory=list)  # one a stretch of the route, or none
+    stayed: float | None = None  # share of the time since it was reached that was spent at the goal
 
     @property
     def efficiency(self) -> float | None:
@@ -70,13 +74,24 @@ class PlannerPolicy:
             memory.add(decision)
         return np.stack([decision.action for decision in decisions]), decisions
 
+    def rest(self, episodes: np.ndarray) -> None:
+        """Who is there may stay: its memory begins anew."""
+        for e in episodes:
+            self._memories[e] = Memory()
 
-class RandomPolicy:
-    """The floor: what wandering does, a fresh action at every simulator step."""
 
-    hold = 1
+class Restless:
+    """A policy without memory."""
 
-    def __init__(self, world: World, *, seed: int) -> None:
+    def rest(self, episodes: np.ndarray) -> None:
+        pass
+
+
+class RandomPolicy(Restless):
+    """The floor: what wandering does."""
+
+    def __init__(self, world: World, *, seed: int, hold: int = 1) -> None:
+        self.hold = hold
         self._world, self._rng = world, np.random.default_rng(seed)
 
     def act(
@@ -85,7 +100,7 @@ class RandomPolicy:
         return self._world.random_actions(self._rng, len(episodes)), [None] * len(episodes)
 
 
-class OraclePolicy:
+class OraclePolicy(Restless):
     """The ceiling: knows the walls and follows the shortest path, one unit at a time.
 
     Its observations and goals must be positions.
@@ -122,10 +137,15 @@ def run_episodes(
 
 
 def as_they_run(
-    world: World, tasks: Sequence[Task], policy: Policy, *, budget: int
+    world: World,
+    tasks: Sequence[Task],
+    policy: Policy,
+    *,
+    budget: int,
+    running: Running | None = None,
 ) -> Iterator[list[Episode]]:
-    """The same episodes at their start and after each decision."""
-    running = world.begin(tasks)
+    """The same episodes at their start and after each decision; `running`, to look at them."""
+    running = world.begin(tasks) if running is None else running
     known = running.shortest()
     shortest = [None] * len(tasks) if known is None else known.tolist()
     episodes = [Episode(task, way) for task, way in zip(tasks, shortest, strict=True)]
@@ -134,10 +154,11 @@ def as_they_run(
         if running.places is not None:
             episode.route.append(running.places[e].copy())
     yield episodes
-    spent = 0
-    while spent < budget and not running.succeeded.all():
+    spent, reached = 0, dict[int, int]()
+    while spent < budget and not running.finished.all():
         steps = min(policy.hold, budget - spent)
-        which = np.flatnonzero(~running.succeeded)
+        which = np.flatnonzero(~running.finished)
+        policy.rest(which[running.succeeded[which]])
         actions, decisions = policy.act(which, running.observe(which), running.goals[which])
         moved = running.act(which, actions, steps)
         spent += steps
@@ -145,6 +166,10 @@ def as_they_run(
             episode, decision = episodes[e], decisions[k]
             episode.steps += int(moved.steps[k])
             episode.length += float(moved.length[k])
+            if running.stayed is not None and running.succeeded[e]:
+                reached[e] = reached.get(e, episode.steps)
+                left = max(1, budget - reached[e])  # one that is over early is not there either
+                episode.stayed = min(1.0, float(running.stayed[e]) / left)
             episode.success = bool(running.succeeded[e])
             if running.places is not None:
                 episode.route.append(running.places[e].copy())

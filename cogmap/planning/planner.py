@@ -24,10 +24,10 @@ class Scorer(Protocol):
     taus: Tensor  # (T,)
 
     def embed_goals(self, goals: Tensor) -> Tensor:
-        """(E, ...) -> one row a goal, to be given back to score"""
+        """(S, ...) -> one row an observation, to be given back to score"""
 
     def score(self, observations: Tensor, goals: Tensor, at: Tensor | None = None) -> Tensor:
-        """(E, K, ...), (E, ...) -> (E, K, T), or (E, K, t) at some horizons (E, t)"""
+        """(E, K, ...), sets of S goals (E, S, ...) -> (E, K, T), or (E, K, t) at some (E, t)"""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,8 @@ class Planner:
         self._device = dynamics.reach.device
         self._weights = torch.as_tensor(rule.horizons.weights).to(self._device)
         self._actions = torch.as_tensor(candidates.actions, dtype=torch.float32).to(self._device)
-        self._unit = float(dynamics.reach.norm()) * candidates.steps_per_unit  # a typical move
+        # A typical move, in units of each dimension's own: metres and radians do not add.
+        self._unit = math.sqrt(len(dynamics.reach)) * candidates.steps_per_unit
         self._goals: dict[bytes, Tensor] = {}
 
     def decide(self, observation: np.ndarray, goal: np.ndarray) -> Decision:
@@ -104,7 +105,10 @@ class Planner:
         *,
         memories: Sequence[Memory] | None = None,
     ) -> list[Decision]:
-        """One decision for each of E episodes, in one pass. (E, ...), (E, ...)"""
+        """One decision for each of E episodes, in one pass. (E, ...), (E, ...)
+
+        A goal is an observation, or a set of them (E, S, ...), any of which will do.
+        """
         options = self.weigh(observations, goals, memories=memories)
         row = torch.arange(len(options.value), device=self._device)
 
@@ -141,15 +145,14 @@ class Planner:
         memories: Sequence[Memory] | None = None,
     ) -> Options:
         """What every candidate of each of E episodes is worth. (E, ...), (E, ...)"""
-        here, target = (
-            self._look(torch.as_tensor(given, dtype=torch.float32).to(self._device))
-            for given in (observations, goals)
-        )
-        if here.shape != target.shape or not (here.isfinite().all() and target.isfinite().all()):
+        seen, wanted = np.asarray(observations), np.asarray(goals)
+        sets = wanted[:, None] if wanted.ndim == seen.ndim else wanted  # (E, S, ...)
+        if sets.shape[:1] + sets.shape[2:] != seen.shape:
             raise CogmapError(
-                f"observations {tuple(here.shape)} and goals {tuple(target.shape)} must be finite "
-                "and of one shape (episodes, numbers)."
+                f"observations {seen.shape} and goals {wanted.shape} must be of one shape "
+                "(episodes, numbers), or goals sets of such (episodes, rows, numbers)."
             )
+        here = self._looks(seen)
         episodes, actions, radii = len(here), len(self._actions), len(self.candidates.radii)
         shape = episodes, actions, radii, -1
 
@@ -162,7 +165,7 @@ class Planner:
 
         # Score the present state against the goal at every horizon, and the outcomes at those that
         # have it in view (line 6).
-        embedded = torch.stack([self._goal(goal, row) for goal, row in zip(goals, target)])
+        embedded = torch.stack([self._goal(rows) for rows in sets])  # (E, S, ...)
         now = self.scorer.score(here[:, None], embedded)  # (E, 1, T)
         at = torch.arange(now.shape[-1], device=self._device).expand(episodes, -1)
         if self.rule.view is not None:
@@ -190,11 +193,13 @@ class Planner:
         tried = [torch.as_tensor(m.chosen, dtype=torch.int64) for m in memories]
         # Short memories are filled up with places that are near nothing.
         places = pad_sequence(looks, batch_first=True, padding_value=math.inf).to(self._device)
+        reach = self.dynamics.reach
+        places = places / reach
         chosen = pad_sequence(tried, batch_first=True).to(self._device)  # (E, N)
 
         def near(points: Tensor) -> Tensor:  # (E, K, d) -> (E, K, N)
             exact = "donot_use_mm_for_euclid_dist"  # the product's rounding is as large as a step
-            return torch.cdist(points, places, compute_mode=exact) < self._unit / 2
+            return torch.cdist(points / reach, places, compute_mode=exact) < self._unit / 2
 
         visits = near(outcomes).sum(-1).view_as(value)
         span = value.amax((1, 2), keepdim=True) - value.amin((1, 2), keepdim=True)
@@ -213,12 +218,20 @@ class Planner:
             return score.argmax(-1)
         return gain.argmax(-1)
 
-    def _goal(self, goal: np.ndarray, row: Tensor) -> Tensor:
-        """A goal's embedding, computed once."""
-        key = np.ascontiguousarray(goal).tobytes()
+    def _looks(self, observations: np.ndarray) -> Tensor:
+        """What models see of observations. (N, ...) -> (N, d)"""
+        given = torch.as_tensor(np.ascontiguousarray(observations), dtype=torch.float32)
+        looks = self._look(given.to(self._device))
+        if not looks.isfinite().all():
+            raise CogmapError("observations and goals must be finite; these hold NaN or infinity.")
+        return looks
+
+    def _goal(self, rows: np.ndarray) -> Tensor:
+        """A goal's embeddings, computed once. (S, ...) -> (S, ...)"""
+        key = np.ascontiguousarray(rows).tobytes()
         found = self._goals.get(key)  # looked up once: another thread may clear in between
         if found is None:
             if len(self._goals) >= 1024:  # a long-lived planner does not grow without end
                 self._goals.clear()
-            found = self._goals[key] = self.scorer.embed_goals(row[None])[0]
+            found = self._goals[key] = self.scorer.embed_goals(self._looks(rows))
         return found

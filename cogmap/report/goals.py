@@ -42,8 +42,8 @@ def maze_state(rows: Sequence[Row], folder: Path) -> list[str]:
         line(rows, "random policy", method="random"),
         line(rows, "**ours, GP**", bold=True, variant="ours", planner="gp"),
         line(rows, "ours, PAP", variant="ours", planner="pap"),
-        line(rows, "the paper's loss and GP", variant="paper", planner="gp"),
-        line(rows, "the paper's loss and PAP", variant="paper", planner="pap"),
+        line(rows, "the paper's loss and GP", variant="paper-best", planner="gp"),
+        line(rows, "the paper's loss and PAP", variant="paper-best", planner="pap"),
         line(rows, "shortest-path oracle", method="oracle"),
     ]
     for key in ("gp", "pap", "oracle"):

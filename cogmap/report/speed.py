@@ -185,7 +185,7 @@ def literal_training(
     law, chance = HORIZON_LAWS[settings.horizons], torch.Generator().manual_seed(SEED)
 
     def update() -> None:
-        tau = law(torch.rand((), generator=chance), settings.tau_max)
+        tau = law(torch.rand((), generator=chance), settings.longest)
         u = torch.rand(LITERAL_BATCH, generator=generator, device=device, dtype=torch.float64)
         begin, end = episodes.pairs(tau.to(device), u)
         literal.train_temporal(model, optimiser, observations[begin], observations[end], int(tau))

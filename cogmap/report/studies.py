@@ -24,6 +24,7 @@ from cogmap.report.cells import (
     worlds_of,
 )
 from cogmap.report.goals import maze_state, maze_vision, parts, readings, walks
+from cogmap.report.zoo import gym
 
 Section = Callable[[Sequence[Row], Path], list[str]]
 
@@ -212,4 +213,5 @@ PAGES: dict[str, Section] = {
     "temperature": temperature,
     "theory": theory,
     "walks": walks,
+    "gym": gym,
 }

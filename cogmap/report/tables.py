@@ -9,7 +9,9 @@ from cogmap.evaluation.evaluate import Evaluation
 
 def result_rows(evaluations: Sequence[Evaluation]) -> list[list[str]]:
     """A header and one row an evaluation."""
-    rows = [["planner", "world", "tasks", "episodes", "SR", "95 %", "SPL", "seconds"]]
+    stay = any(result.stayed is not None for result in evaluations)
+    held = ["stayed"] if stay else []
+    rows = [["planner", "world", "tasks", "episodes", "SR", "95 %", "SPL", *held, "seconds"]]
     for result in evaluations:
         low, high = result.interval
         rows.append(
@@ -21,6 +23,7 @@ def result_rows(evaluations: Sequence[Evaluation]) -> list[list[str]]:
                 f"{result.sr:.2f}",
                 f"{low:.2f}-{high:.2f}",
                 "-" if result.spl is None else f"{result.spl:.2f}",
+                *(["-" if result.stayed is None else f"{result.stayed:.2f}"] if stay else []),
                 f"{result.seconds:.0f}",
             ]
         )

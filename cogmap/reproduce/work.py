@@ -63,10 +63,11 @@ def model(
 ) -> None:
     """A training run, or the rest of one. Refuses a folder that holds a run of other settings."""
     settings = replace(settings, device=device)
-    wanted = RunConfig.new(settings, world, dynamics_data=dynamics_data)
     if not (folder / "config.json").exists():
         pipeline.train(_world(world), settings, folder, dynamics_data=dynamics_data)
         return
+    here, settings = _world(world).settled(settings, tell=lambda line: None)
+    wanted = RunConfig.new(settings, here.describe(), dynamics_data=dynamics_data)
     if RunConfig.read(folder / "config.json").fingerprint != wanted.fingerprint:
         raise CogmapError(
             f"{folder} holds a run of other settings; delete it, or give another --runs."
@@ -95,6 +96,25 @@ def plan(
         unit = map_of(agent.world, "telling which ends were explored").unit
         told = with_both_ends(result, walked(folder), within=unit)
     return [{**result.summary(), **told, **trained(folder)}]
+
+
+def planned_by_default(
+    folder: Path, device: Device, *, episodes: int, budget: int | None
+) -> list[Row]:
+    """A run on its world's own tasks, as `cogmap evaluate RUN` does."""
+    agent = Agent.load(folder, device=device)
+    result = evaluate(agent, episodes=episodes, budget=budget)
+    steps = [episode.steps for episode in result.episodes if episode.success]
+    told: Row = {"steps": round(float(np.mean(steps)), 1) if steps else None}
+    return [{**result.summary(), **told, **trained(folder)}]
+
+
+def wandered(folder: Path, device: Device, *, episodes: int, budget: int | None) -> list[Row]:
+    """The random policy on the same tasks."""
+    agent = Agent.load(folder, device=device)
+    here = agent.acting_in(None)
+    tasks = here.tasks(None, episodes=episodes, budget=budget, seed=0)
+    return [floor(here, tasks).summary()]
 
 
 def walked(folder: Path) -> np.ndarray:

@@ -59,7 +59,7 @@ class Batches:
         itself = torch.eye(2 * settings.batch, device=device)
         partner = itself.roll(settings.batch, dims=0)
         self._other = 1 - itself - partner
-        self._positive = partner if settings.tied else partner.triu()  # only x has a target
+        self._positive = partner if settings.one_encoder else partner.triu()  # only x has a target
         self._short = torch.bfloat16 if device.type == "cuda" else torch.float32
 
     def draw(
@@ -112,7 +112,7 @@ def longest_lag(data: Trajectories, episodes: Episodes, settings: TemporalTraini
     shorter, the more often it is composed. With four times the rows auto has both twice as long
     lags and twice as many pairs.
     """
-    if settings.loss == "nce" or settings.recorded is None or settings.tau_max < 2:
+    if settings.loss == "nce" or settings.recorded is None or settings.longest < 2:
         return None
     if settings.recorded == "auto":
         return min(max(1, round(LAGS_BY_ROOT * math.sqrt(len(data)))), episodes.longest)

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from cogmap.errors import CogmapError
 
 EYE_CHANNELS = 16  # of the first convolution
+SAME = 4  # of 255 levels that a background may differ by: another GL library shades it so
 WINDOW = 16  # pixels on a side around what differs from the background
 LEAST_PIXELS = 16  # on a side of a picture
 WIDE_CHANNELS, MORE_CHANNELS = 32, 64  # of the general eye's first layer, and of the others
@@ -55,7 +56,7 @@ class Keypoints(nn.Module):
 
         (N, H, W, C) -> (N, C, h, w), (N, h w, 2) in [-1, 1]; x to the right, y upward
         """
-        change = (pictures.float() - self.background) / 255
+        change = difference(pictures, self.background) / 255
         rows, columns = (_around(span, size) for span, size in _spans(change))  # (N, h), (N, w)
         each = torch.arange(len(pictures), device=pictures.device)[:, None, None]
         part = change[each, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
@@ -125,10 +126,16 @@ class Convolution(nn.Module):
         return F.layer_norm(look, look.shape[-1:]) / LOOK_SPREADS
 
 
+def difference(pictures: Tensor, background: Tensor) -> Tensor:
+    """What is not background, in levels; nothing where it is nearly the same. (N, H, W, C)"""
+    change = pictures.float() - background
+    return change * (change.abs().amax(-1, keepdim=True) > SAME)
+
+
 def fits_window(pictures: Tensor, background: Tensor) -> Tensor:
     """Whether all that differs from the background lies in one window. (N, H, W, C) -> (N,)"""
     fits = torch.ones(len(pictures), dtype=torch.bool, device=pictures.device)
-    for differs, size in _spans(pictures.float() - background):
+    for differs, size in _spans(difference(pictures, background)):
         index = torch.arange(differs.shape[1], device=differs.device)
         window = _around(differs, size)
         inside = (index >= window[:, :1]) & (index <= window[:, -1:])

@@ -192,4 +192,4 @@ class TemporalModel(nn.Module):
     def goal_score(self, observations: Tensor, goal: Tensor, taus: Tensor) -> Tensor:
         """G of many observations towards one goal at many horizons. (N, ...), (...) -> (N, T)"""
         scorer = LearnedScorer(self, taus)
-        return scorer.score(observations[None], scorer.embed_goals(goal[None]))[0]
+        return scorer.score(observations[None], scorer.embed_goals(goal[None])[None])[0]

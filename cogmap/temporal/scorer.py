@@ -7,6 +7,7 @@ per candidate and horizon.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -24,6 +25,9 @@ KEPT = 32  # times that many numbers of the bank's embeddings are kept at most
 class LearnedScorer:
     """G_theta towards goals, at the horizons it was made for.
 
+    A goal is a set of S observations, any of which will do: what exp(G) averages to over a set is
+    how much likelier the set is than usual.
+
     Shape letters: E episodes, K observations of each, T horizons, D embedding, R bank; G groups of
     N observations that share t horizons.
     """
@@ -40,12 +44,12 @@ class LearnedScorer:
 
     @torch.no_grad()
     def embed_goals(self, goals: Tensor) -> Tensor:
-        """g(y_g, tau) of each goal. (E, ...) -> (E, T, D)"""
+        """g(y_g, tau) of each observation. (S, ...) -> (S, T, D)"""
         return self.model.target_head(self.model.target_trunk(goals), self._horizon)
 
     @torch.no_grad()
     def score(self, observations: Tensor, goals: Tensor, at: Tensor | None = None) -> Tensor:
-        """G(x, y_g, tau). (E, K, ...), (E, T, D) -> (E, K, T), or (E, K, t) at horizons (E, t)"""
+        """G(x, y_g, tau). (E, K, ...), (E, S, T, D) -> (E, K, T), or (E, K, t) at some (E, t)"""
         episodes, points = observations.shape[:2]
         feature = self.model.source_trunk(observations.flatten(0, 1))  # (E K, W)
         if at is None:
@@ -57,9 +61,12 @@ class LearnedScorer:
         for some in at.split(max(1, self._chunk // numbers), dim=1):  # (G, t)
             h = self.model.source_head(feature, self._horizon[some])  # (G, N, t, D)
             asked = some.expand(episodes, -1)
-            towards = goals.gather(1, asked[..., None].expand(-1, -1, goals.shape[-1]))
-            align = torch.einsum("ektd,etd->ekt", h.view(episodes, points, *h.shape[2:]), towards)
-            score = self._beta0[asked][:, None] * (align - 1) + self._beta1[asked][:, None]
+            each = asked[:, None, :, None].expand(-1, goals.shape[1], -1, goals.shape[-1])
+            towards = goals.gather(2, each)  # (E, S, t, D)
+            ours = h.view(episodes, points, *h.shape[2:])
+            align = torch.einsum("ektd,estd->eskt", ours, towards)
+            score = self._beta0[asked][:, None, None] * (align - 1)
+            score = score.logsumexp(1) - math.log(goals.shape[1]) + self._beta1[asked][:, None]
             if self.model.config.normalised:
                 score = score - self._log_partition(h, some).view_as(score)
             parts.append(score)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from cogmap.errors import CogmapError
 
+UPDATES, TAU_MAX = 6000, 8192  # in a maze
 Encoder = Literal["auto", "state", "keypoints", "convolution"]
 
 
@@ -14,8 +15,8 @@ Encoder = Literal["auto", "state", "keypoints", "convolution"]
 class TemporalTraining:
     """How to learn the temporal model."""
 
-    steps: int = 4000
-    """Updates."""
+    steps: int = 0
+    """Updates; 0: 6,000, or 2,000 in a Gymnasium world."""
     loss: Literal["softmax", "nce"] = "softmax"
     """softmax: pick the target out of the batch; nce: the paper's binary contrast (Eq. 5)."""
     recorded: int | Literal["auto"] | None = "auto"
@@ -24,13 +25,14 @@ class TemporalTraining:
     none composed, as in the paper (and as the nce loss needs)."""
     negatives: float | None = None
     """N of the nce loss; by default the number of other rows in the batch, as in the paper."""
-    tau_max: int = 8192
-    """Longest horizon."""
+    tau_max: int | Literal["auto"] = "auto"
+    """Longest horizon. auto: 8,192 in a maze, what a short trial tells in a Gymnasium world, and
+    for data alone the power of two below a quarter of its longest episode, at most 8,192."""
     horizons: Literal["root", "log"] = "root"
     """p(tau): proportional to tau^-1/2, or log-uniform."""
     lags: int = 2
     """Horizons drawn in each update."""
-    batch: int = 256
+    batch: int = 192
     """Pairs drawn for each horizon."""
     encoder: Encoder = "auto"
     """How observations are seen: state for vectors; for pictures keypoints (one small thing moves
@@ -44,9 +46,9 @@ class TemporalTraining:
     that are wide beside what a walk covers in a few dozen steps."""
     coupling: float = 30.0
     """beta0 begins as max(1, coupling / tau)."""
-    tied: bool = True
+    tied: bool | Literal["auto"] = "auto"
     """One encoder for sources and targets, a quarter of its units turned: right where the walk is
-    as likely backwards."""
+    as likely backwards. auto: in mazes."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4
@@ -55,8 +57,10 @@ class TemporalTraining:
     """Updates between two checkpoints."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "lags", "tau_max", "width", "embedding", "checkpoint_every"):
-            if getattr(self, name) < 1:
+        if self.steps < 0:
+            raise CogmapError(f"steps={self.steps}; give at least 1, or 0 for the usual number.")
+        for name in ("lags", "tau_max", "width", "embedding", "checkpoint_every"):
+            if getattr(self, name) != "auto" and getattr(self, name) < 1:
                 raise CogmapError(f"{name}={getattr(self, name)}; give at least 1.")
         if self.batch < 2:
             raise CogmapError(f"batch={self.batch}; a contrast needs at least 2 pairs.")
@@ -66,3 +70,13 @@ class TemporalTraining:
             raise CogmapError(f"recorded={self.recorded}; give at least 1 step, auto or None.")
         if isinstance(self.recorded, int) and self.loss == "nce":
             raise CogmapError("the nce loss composes nothing; leave --recorded at auto.")
+
+    @property
+    def longest(self) -> int:
+        """tau_max; what is still auto is as in a maze."""
+        return TAU_MAX if self.tau_max == "auto" else self.tau_max
+
+    @property
+    def one_encoder(self) -> bool:
+        """Whether sources and targets share theirs."""
+        return self.tied is not False

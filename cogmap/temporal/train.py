@@ -33,8 +33,8 @@ from cogmap.temporal import losses
 from cogmap.temporal.batches import Batches
 from cogmap.temporal.eyes import Convolution, Keypoints
 from cogmap.temporal.model import TemporalConfig, TemporalModel
-from cogmap.temporal.settings import Encoder, TemporalTraining
-from cogmap.training import train
+from cogmap.temporal.settings import TAU_MAX, UPDATES, Encoder, TemporalTraining
+from cogmap.training import Track, train, untracked
 
 TURNED = 1 / 4  # of an embedding's units whose sign one encoder turns for targets
 BANK_LIMIT = 1024  # reference observations kept to stand for p0
@@ -93,16 +93,24 @@ def stretch_of(data: Trajectories, half_width: Tensor) -> Tensor:
     return (half_width / (WIDE * covered).clamp(min=1e-6)).clamp(min=1.0)
 
 
+def settled(settings: TemporalTraining, data: Trajectories) -> TemporalTraining:
+    """What was left open, as the data tells it."""
+    tau_max = settings.tau_max
+    if tau_max == "auto":
+        tau_max = min(TAU_MAX, 1 << max(0, (Episodes(data).longest // 4).bit_length() - 1))
+    return dataclasses.replace(settings, steps=settings.steps or UPDATES, tau_max=tau_max)
+
+
 def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0) -> TemporalModel:
     """An untrained model for this data, with its bank of reference observations."""
     bank, log_share = reference(data, seed=seed)
     config = TemporalConfig(
         observation_shape=data.observation_shape,
-        tau_max=settings.tau_max,
+        tau_max=settings.longest,
         width=settings.width,
         embedding=settings.embedding,
         cycles=settings.cycles,
-        tied=settings.tied,
+        tied=settings.one_encoder,
         turned=int(TURNED * settings.embedding),
         coupling=settings.coupling,
         normalised=settings.loss == "softmax",
@@ -151,11 +159,13 @@ def train_temporal(
     seed: int = 0,
     device: Device | torch.device = "auto",
     progress: Progress = iter,
+    track: Track = untracked,
 ) -> TemporalModel:
     """Algorithm 1, with the paper's line numbers at the side. Writes `folder`; resumes from it."""
     chip = devices.pick(device)
     episodes = Episodes(data, device=chip)
-    episodes.check_horizon(settings.tau_max)
+    settings = settled(settings, data)
+    episodes.check_horizon(settings.longest)
     model = build_model(data, settings, seed=seed).to(chip)  # 1
     generator = torch.Generator(chip).manual_seed(seed)
     law = HORIZON_LAWS[settings.horizons]
@@ -169,7 +179,7 @@ def train_temporal(
     def loss() -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.lags, generator=generator, device=chip)
         parts = torch.arange(settings.lags, device=chip)  # one horizon in each equal part
-        taus = law((parts + u) / settings.lags, settings.tau_max)  # 3
+        taus = law((parts + u) / settings.lags, settings.longest)  # 3
         return contrast(batches.draw(model, taus, generator, share=share))  # 4, 5, 6, 7
 
     bank = reference(data, seed=seed)[0] if model.eye is not None else None
@@ -186,6 +196,7 @@ def train_temporal(
         generator=generator,
         folder=folder,
         progress=progress,
+        track=track,
         before_saving=refresh,
     )
     return model

@@ -56,7 +56,7 @@ def learned_score(model: TemporalModel, taus: np.ndarray) -> Score:
     def score(points: np.ndarray, goal: np.ndarray) -> np.ndarray:
         here = torch.as_tensor(points, dtype=torch.float32, device=device)
         there = torch.as_tensor(goal, dtype=torch.float32, device=device)
-        return scorer.score(here[None], scorer.embed_goals(there[None]))[0].cpu().numpy()
+        return scorer.score(here[None], scorer.embed_goals(there[None])[None])[0].cpu().numpy()
 
     return score
 

@@ -57,7 +57,8 @@ class ExactScorer:
         return torch.as_tensor(np.stack(ratios))
 
     def score(self, observations: Tensor, goals: Tensor, at: Tensor | None = None) -> Tensor:
-        """(E, K, 2), (E, S, T) -> (E, K, T), or (E, K, t) at some horizons (E, t)"""
+        """(E, K, 2), sets of goals (E, n, S, T) -> (E, K, T), or (E, K, t) at some (E, t)"""
+        goals = goals.mean(1)
         episodes, count = observations.shape[:2]
         xy = observations.cpu().numpy().astype(np.float64).reshape(-1, 2)
         states, weights = self.corners(xy)

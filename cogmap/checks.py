@@ -1,0 +1,130 @@
+"""Whether a run has learned something that is so, on episodes that it was not trained on.
+
+Three figures at fixed horizons: information, the mean of G over pairs that were recorded tau steps
+apart (Eq. 4: in nats, at most what x tells of y, and never more at a longer horizon); calibration,
+the mean of exp(G) over pairs that have nothing to do with each other (1 if G is a log-ratio); and
+the local model's error after one decision, of each number in units of its typical change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from cogmap import runs
+from cogmap.data.sampling import Episodes
+from cogmap.data.trajectories import Trajectories
+from cogmap.dynamics.model import Dynamics
+from cogmap.planning.objective import Horizons
+from cogmap.temporal.model import TemporalModel
+from cogmap.temporal.scorer import LearnedScorer
+
+PAIRS = 1024
+SHORT = 8  # horizons up to which a score far from any possible successor is implausible
+FASTER = 4.0  # times the typical change of a decision: nothing gets farther in one
+PLAUSIBLE = -2.0  # nats; what cannot happen should be far below
+SUSPICIOUS = 0.02  # share of impossible pairs that look plausible
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Figures of one run on held-out episodes."""
+
+    taus: list[int]  # octaves
+    information: list[float]  # (T,) nats
+    calibration: list[float]  # (T,) 1 is right
+    error: list[float]  # (d,) of one decision, in typical changes; 1: no better than standing still
+    implausible: float  # share of impossible pairs that the shortest horizons take for likely
+
+    def warnings(self) -> list[str]:
+        """One line each."""
+        lines = []
+        if self.implausible > SUSPICIOUS:
+            lines.append(
+                f"warning: horizons up to {SHORT} call {self.implausible:.0%} of the places that "
+                "cannot be reached in them likely; hold actions longer (--hold), or record more."
+            )
+        if max(self.error) > 1.0:
+            worst = int(np.argmax(self.error))
+            lines.append(
+                f"warning: the local model does not predict number {worst} "
+                f"(error {self.error[worst]:.2f} of its typical change); plans will not hold."
+            )
+        return lines
+
+    def text(self) -> list[str]:
+        """For the terminal, warnings last."""
+        known = "  ".join(f"{tau}: {v:.2f}" for tau, v in zip(self.taus, self.information))
+        right = "  ".join(f"{tau}: {v:.2f}" for tau, v in zip(self.taus, self.calibration))
+        error = "  ".join(f"{value:.2f}" for value in self.error)
+        return [
+            f"held out: information by horizon, nats  {known}",
+            f"held out: calibration (1 is right)      {right}",
+            f"held out: local model's error, in typical changes  {error}",
+            *self.warnings(),
+        ]
+
+    def save(self, path: Path) -> None:
+        runs.write_json(path, asdict(self))
+
+    @classmethod
+    def load(cls, path: Path) -> Checks | None:
+        """None where a run has none."""
+        return cls(**runs.read_json(path)) if path.exists() else None
+
+
+@torch.no_grad()
+def check_run(temporal: TemporalModel, dynamics: Dynamics, data: Trajectories) -> Checks:
+    """The figures of a run on data that it has not seen."""
+    chip = dynamics.reach.device
+    episodes = Episodes(data)
+    taus = Horizons.octaves(min(temporal.config.tau_max, max(1, episodes.longest // 2))).taus
+    u = (torch.arange(PAIRS, dtype=torch.float64) + 0.5) / PAIRS
+    information, calibration, likely, far = [], [], 0, 0
+    for tau in taus.tolist():
+        here, there = episodes.pairs(torch.tensor(tau), u)
+        x, y = (looks(temporal, data, rows) for rows in (here, there))
+        scorer = LearnedScorer(temporal, torch.tensor([tau], device=chip))
+        goals = scorer.embed_goals(y)
+        information.append(float(scorer.score(x[:, None], goals[:, None]).mean()))
+        other = scorer.score(x[:, None], goals.roll(PAIRS // 3, 0)[:, None])[:, 0, 0]
+        calibration.append(float(other.exp().mean()))
+        if tau <= SHORT:
+            gone = ((y.roll(PAIRS // 3, 0) - x).abs() / dynamics.reach).amax(-1)
+            beyond = gone > FASTER * tau
+            far += int(beyond.sum())
+            likely += int((other[beyond] > PLAUSIBLE).sum())
+    error = one_decision(temporal, dynamics, data, episodes, u)
+    return Checks(
+        taus.tolist(),
+        [round(value, 4) for value in information],
+        [round(value, 4) for value in calibration],
+        [round(value, 4) for value in error],
+        round(likely / max(far, 1), 4),
+    )
+
+
+def looks(temporal: TemporalModel, data: Trajectories, rows: torch.Tensor) -> torch.Tensor:
+    """What the model sees of some rows. (N,) -> (N, d)"""
+    seen = torch.as_tensor(np.array(data.rows(rows.numpy())), dtype=torch.float32)
+    return temporal.look(seen.to(temporal.bank.device))
+
+
+def one_decision(
+    temporal: TemporalModel,
+    dynamics: Dynamics,
+    data: Trajectories,
+    episodes: Episodes,
+    u: torch.Tensor,
+) -> list[float]:
+    """Root mean squared error of each number after one decision, in typical changes. (d,)"""
+    if data.actions is None:
+        return [0.0]
+    here, there = episodes.pairs(torch.tensor(1), u)
+    x, y = (looks(temporal, data, rows) for rows in (here, there))
+    actions = torch.as_tensor(np.array(data.actions[here.numpy()]), dtype=torch.float32).to(x)
+    off = (dynamics.along(x, actions, 1)[:, 0] - y) / dynamics.reach
+    return off.square().mean(0).sqrt().tolist()

@@ -1,0 +1,409 @@
+"""Any Gymnasium environment as a world: recorded by random actions, each held for some steps.
+
+An environment is a registered id, or module:Class. Its time limit is lifted, so that horizons are
+not cut short; what ends an episode by itself (`terminated`) still does. A goal environment keeps
+its own goals and its own success; any other is told where to go.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from cogmap.data.trajectories import Trajectories
+from cogmap.envs.recording import record
+from cogmap.envs.spaces import GOAL_PARTS, Coding, coding_of
+from cogmap.envs.timescale import context_of, trial_table
+from cogmap.envs.world import Moved, Task, TaskSet, check_tasks_wanted
+from cogmap.errors import CogmapError
+from cogmap.explore.settings import Exploration
+from cogmap.goals import Context, Goal, Seen
+from cogmap.planning.candidates import Candidates
+from cogmap.planning.settings import Planning
+from cogmap.progress import Bars
+from cogmap.settings import RunSettings
+
+STEPS, UPDATES = 200_000, 2000  # of the environment that are recorded, and of a training
+EPISODE, SHORT_EPISODE = 2000, 200  # steps of an episode that is recorded
+HELD_OUT = 1 << 20  # added to the seed: other episodes, to check what was learned
+BUDGET = 1000  # steps of an episode, where the environment has no limit of its own
+RADII = (1, 2)  # decisions ahead at which a candidate is judged
+TRIES = 200  # resets until one begins as it was asked to
+
+
+@dataclass(frozen=True)
+class GymWorld:
+    """A Gymnasium environment behind the World protocol (envs/world.py)."""
+
+    KIND = "gymnasium"
+
+    env: str  # a registered id, or module:Class
+    hold: int = 0  # environment steps that one decision lasts; 0: to be settled by trials
+    package: str | None = None  # to import first, for the ids that it registers
+    kwargs: dict[str, Any] = field(default_factory=dict)  # of the environment
+    names: tuple[str, ...] = ()  # of an observation's numbers, where the space has none
+    goal: str | None = None  # where to go unless told otherwise
+    start: str | None = None  # how episodes of an evaluation begin
+    stay: bool = False  # whether an episode goes on at its goal, to see whether it is held
+    episode: int = EPISODE  # steps of each that is recorded
+    context: Context | None = field(default=None, compare=False)  # what an episode cannot change
+    seen: Seen | None = field(default=None, repr=False, compare=False)  # to choose goals from
+    rendered: bool = False  # whether frames are wanted
+    map = None
+
+    @property
+    def name(self) -> str:
+        return self.env.rpartition(":")[2]
+
+    @cached_property
+    def _one(self) -> gymnasium.Env:
+        """An environment to ask for its spaces."""
+        return self.make()
+
+    @cached_property
+    def seeing(self) -> Coding:
+        return coding_of(self._one.observation_space, what=f"{self.env}: the observation")
+
+    @cached_property
+    def acting(self) -> Coding:
+        return coding_of(self._one.action_space, what=f"{self.env}: the action")
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        if self.context is not None:
+            return (int((~self.context.mask).sum()),)
+        return self.seeing.shape
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """Of an observation's numbers."""
+        if self.names and len(self.names) != len(self.seeing.names):
+            raise CogmapError(
+                f"{len(self.names)} names for the {len(self.seeing.names)} numbers of {self.env}: "
+                f"{', '.join(self.seeing.names)}."
+            )
+        return self.names or self.seeing.names
+
+    @property
+    def action_size(self) -> int:
+        return self.acting.shape[0]
+
+    @property
+    def has_goals(self) -> bool:
+        """Whether the environment says itself where to go."""
+        space = self._one.observation_space
+        return isinstance(space, gymnasium.spaces.Dict) and set(GOAL_PARTS) <= set(space.spaces)
+
+    def encode(self, observation: Any) -> np.ndarray:
+        seen = self.seeing.encode(observation)
+        return seen if self.context is None else self.context.apart(seen[None])[0]
+
+    def numbers(self, observation: Any) -> np.ndarray:
+        return self.seeing.encode(observation)
+
+    def decode(self, action: np.ndarray) -> Any:
+        return self.acting.decode(np.asarray(action))
+
+    def make(self) -> gymnasium.Env:
+        """A fresh environment without a time limit."""
+        kwargs = dict(self.kwargs)
+        if self.rendered:
+            kwargs["render_mode"] = "rgb_array"
+        try:
+            if self.package is not None:
+                importlib.import_module(self.package)
+            if ":" in self.env and self.env not in gymnasium.registry:
+                module, _, name = self.env.partition(":")
+                loaded = importlib.import_module(module)
+                if name not in gymnasium.registry:
+                    return getattr(loaded, name)(**kwargs)
+                return gymnasium.make(name, max_episode_steps=-1, **kwargs)
+            return gymnasium.make(self.env, max_episode_steps=-1, **kwargs)
+        except gymnasium.error.UnregisteredEnv:
+            near = difflib.get_close_matches(self.env, list(gymnasium.registry), n=3, cutoff=0.4)
+            nearest = f"; is it {' or '.join(near)}?" if near else "."
+            raise CogmapError(
+                f"no environment is registered as {self.env!r}{nearest} "
+                "(--env-package imports the package that registers it.)"
+            ) from None
+        except ModuleNotFoundError as error:
+            raise CogmapError(
+                f"{self.env} needs the package {error.name!r}, which is not installed."
+            ) from None
+        except CogmapError:
+            raise
+        except Exception as error:  # an environment may raise anything
+            reason = " ".join(str(error).split())
+            raise CogmapError(f"cannot make {self.env}: {reason or repr(error)}") from None
+
+    def describe(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"kind": self.KIND, "env": self.env, "hold": self.hold}
+        told |= {"package": self.package, "kwargs": self.kwargs, "names": list(self.names)}
+        told |= {"goal": self.goal, "start": self.start, "stay": self.stay}
+        told["episode"] = self.episode
+        if self.context is not None:
+            fixed, carried = self.context.mask.tolist(), self.context.carried.tolist()
+            told["context"] = {"fixed": fixed, "carried": carried}
+        return told
+
+    @classmethod
+    def restored(cls, description: dict[str, Any], seen: Seen | None = None) -> GymWorld:
+        told = {key: value for key, value in description.items() if key != "kind"}
+        if (fixed := told.pop("context", None)) is not None:
+            told["context"] = Context(np.array(fixed["fixed"]), np.array(fixed["carried"]))
+        return cls(**(told | {"names": tuple(told.get("names", ())), "seen": seen}))
+
+    def conditions(self) -> dict[str, Any]:
+        return {"hold": self.hold, "goal": self.goal, "start": self.start}
+
+    def settled(
+        self, settings: RunSettings, *, tell: Callable[[str], None]
+    ) -> tuple[GymWorld, RunSettings]:
+        """Tries several holds where none was given, and chooses one and the longest horizon."""
+        exploration, temporal = settings.exploration, settings.temporal
+        if exploration.walk_steps == "auto":
+            exploration = replace(exploration, walk_steps=STEPS)
+        table = trial_table(self, holds=(self.hold,) if self.hold else None, seed=settings.seed)
+        tell(table.text())
+        if self.seeing.left_out:
+            tell(f"left out of the observation, as no numbers: {', '.join(self.seeing.left_out)}")
+        episode, context = self.episode, self.context
+        if table.context.any() and episode == EPISODE:
+            episode = max(self.limit or 0, SHORT_EPISODE)
+            context = context_of(
+                replace(self, hold=table.hold, episode=episode), seed=settings.seed
+            )
+            fixed = [
+                name for name, is_fixed in zip(self.observation_names, table.context) if is_fixed
+            ]
+            tell(
+                f"{', '.join(fixed)} never change within an episode: recorded in episodes of "
+                f"{episode} steps, to see many of them, and "
+                "taken out of what the models see."
+            )
+        if temporal.tau_max == "auto":
+            room = min(episode // table.hold, table.length)  # decisions of a typical episode
+            room = 1 << max(2, (room // 2).bit_length() - 1)
+            temporal = replace(temporal, tau_max=min(table.tau_max, room))
+            if room < table.tau_max:
+                tell(
+                    f"tau_max {room}: episodes here are short, {table.length} decisions as a rule."
+                )
+        if temporal.tied == "auto":
+            temporal = replace(temporal, tied=False)  # what swings does not swing back alike
+        if temporal.steps == 0:
+            temporal = replace(temporal, steps=UPDATES)
+        planning = settings.planning
+        if table.momentum and planning == Planning():  # what swings comes by the same place again
+            planning = replace(planning, radii=RADII, memory=False)
+        world = replace(self, hold=table.hold, episode=episode, context=context)
+        settled = replace(settings, exploration=exploration, temporal=temporal, planning=planning)
+        return world, settled
+
+    @property
+    def limit(self) -> int | None:
+        """Steps after which the environment itself would cut an episode."""
+        spec = gymnasium.registry.get(self.env)
+        return None if spec is None else spec.max_episode_steps
+
+    def check(self, settings: Exploration, *, tau_max: int) -> None:
+        rows = min(settings.steps, self.episode) // self.hold
+        if tau_max >= rows:
+            raise CogmapError(
+                f"tau_max={tau_max} exceeds an episode of {rows} decisions "
+                f"({self.episode} steps, {self.hold} each); lower --tau-max or --hold."
+            )
+        _ = self.action_size, self.observation_shape, self.observation_names
+
+    def explore(
+        self,
+        settings: Exploration,
+        folder: Path,
+        *,
+        seed: int,
+        bars: Bars,
+        pairs: Trajectories | None = None,
+        transitions: Trajectories | None = None,
+    ) -> tuple[Trajectories, Trajectories]:
+        """Random actions serve for both: their pairs and their transitions are the same rows."""
+        if not (folder / "meta.json").exists():
+            record(
+                self,
+                folder,
+                steps=settings.steps,
+                each=self.episode,
+                seed=seed,
+                progress=bars(f"random actions in {self.name}", "part"),
+            )
+        if not (folder / "held-out" / "meta.json").exists():
+            steps = max(2 * self.episode, settings.steps // 20)
+            record(self, folder / "held-out", steps=steps, each=self.episode, seed=seed + HELD_OUT)
+        data = Trajectories.load(folder)
+        return pairs or data, transitions or data
+
+    def random_actions(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Uniform, and one each of what is discrete. -> (count, a)"""
+        parts = []
+        for leaf in self.acting.leaves:
+            sizes = getattr(leaf.space, "nvec", None)
+            if isinstance(leaf.space, gymnasium.spaces.Box):
+                parts.append(rng.uniform(-1.0, 1.0, size=(count, leaf.size)))
+            elif isinstance(leaf.space, gymnasium.spaces.MultiBinary):
+                parts.append(rng.integers(2, size=(count, leaf.size)).astype(float))
+            else:
+                for n in [leaf.size] if sizes is None else sizes.ravel():
+                    parts.append(np.eye(n)[rng.integers(n, size=count)])
+        return np.concatenate(parts, axis=1).astype(np.float32)
+
+    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Candidates:
+        if self.hold % hold:
+            raise CogmapError(
+                f"this dynamics holds actions for {hold} steps; a decision lasts {self.hold}."
+            )
+        return Candidates(self._choices(settings.directions), radii, self.hold // hold)
+
+    def _choices(self, count: int) -> np.ndarray:
+        """A grid over the actions, or, of many dimensions, an even sample. -> (A, a)"""
+        boxes = [isinstance(leaf.space, gymnasium.spaces.Box) for leaf in self.acting.leaves]
+        if not any(boxes):
+            every = np.unique(self.random_actions(np.random.default_rng(0), 4096), axis=0)
+            if len(every) <= 4 * count:
+                return every[::-1].copy()
+            return every[np.linspace(0, len(every) - 1, 4 * count).astype(int)]
+        if all(boxes):
+            size = self.action_size
+            levels = min(33, int((2 * count) ** (1 / size)))
+            levels -= 1 - levels % 2  # odd: to do nothing is on offer
+            if levels >= 3:
+                axes = np.meshgrid(*[np.linspace(-1, 1, levels)] * size, indexing="ij")
+                return np.stack([axis.ravel() for axis in axes], 1).astype(np.float32)
+        some = self.random_actions(np.random.default_rng(0), 4 * count)
+        some[0] = 0.0 if all(boxes) else some[0]
+        if all(boxes):  # the strongest of each kind too
+            some[1 : 1 + 2 * count] = np.sign(some[1 : 1 + 2 * count])
+        return some
+
+    def tasks(
+        self, name: str | None, *, episodes: int | None, budget: int | None, seed: int
+    ) -> TaskSet:
+        """Resets of their own seeds, towards the world's goal, its own goals, or seen places."""
+        check_tasks_wanted(episodes=episodes, budget=budget)
+        if name not in (None, "reset"):
+            raise CogmapError(f"tasks {name!r}; a Gymnasium world has only its resets.")
+        seeds = np.random.default_rng(seed).integers(1 << 31, size=episodes or 50)
+        tasks = [Task(f"reset{k}", (float(value),), ()) for k, value in enumerate(seeds)]
+        return TaskSet("reset", tasks, budget or self.limit or BUDGET, seed)
+
+    def begin(self, tasks: Sequence[Task]) -> GymRun:
+        if self.seen is None:
+            raise CogmapError(
+                f"{self.name}: goals are chosen from what was seen; load a run of it."
+            )
+        return GymRun(self, tasks, self.seen)
+
+
+class GymRun:
+    """Episodes under way, one environment each."""
+
+    places = None
+
+    def __init__(self, world: GymWorld, tasks: Sequence[Task], seen: Seen) -> None:
+        self._world, self._envs = world, [world.make() for _ in tasks]
+        self._now = [self._reset(env, task, seen) for env, task in zip(self._envs, tasks)]
+        self._goals = [self._goal(task, now, seen) for task, now in zip(tasks, self._now)]
+        self.goals = np.stack([goal.rows for goal in self._goals])
+        self.there = np.array([self._arrived(k, {}) for k in range(len(tasks))])
+        self.succeeded = self.there.copy()
+        self.ended = np.zeros(len(tasks), bool)
+        self._inside = np.zeros(len(tasks))
+
+    def _reset(self, env: gymnasium.Env, task: Task, seen: Seen) -> Any:
+        seed, world = int(task.start[0]), self._world
+        for attempt in range(TRIES):
+            now, _ = env.reset(seed=(seed + attempt) % (1 << 31))
+            if world.start is None:
+                return now
+            if seen.goal(world.start, world.seeing.encode(now)).reached(world.encode(now)[None])[0]:
+                return now
+        raise CogmapError(
+            f"{self._world.name}: none of {TRIES} resets began with {self._world.start}."
+        )
+
+    def _goal(self, task: Task, now: Any, seen: Seen) -> Goal:
+        world, here = self._world, self._world.seeing.encode(now)
+        if world.goal is not None:
+            return seen.goal(world.goal, here)
+        if world.has_goals:
+            wanted = np.asarray(now["desired_goal"], dtype=np.float64).ravel()
+            places = world.seeing.dimensions("achieved_goal")
+            return seen.within({str(p): float(v) for p, v in zip(places, wanted)}, here)
+        rng = np.random.default_rng(int(task.start[0]))
+        row = seen.rows[rng.integers(len(seen.rows))][None]
+        return seen.at(row[0] if world.context is None else seen.context.whole(row, here)[0])
+
+    def _arrived(self, k: int, info: dict[str, Any]) -> bool:
+        """Whether an episode is at its goal: by the environment's word, if it has goals."""
+        now, world = self._now[k], self._world
+        if world.has_goals and world.goal is None:
+            if "is_success" in info:
+                return bool(info["is_success"])
+            reward = self._envs[k].unwrapped.compute_reward(  # type: ignore[attr-defined]
+                now["achieved_goal"], now["desired_goal"], info
+            )
+            return bool(reward >= 0)  # a sparse reward is -1 on the way and 0 there
+        return bool(self._goals[k].reached(world.encode(now)[None])[0])
+
+    @property
+    def finished(self) -> np.ndarray:
+        """(E,) which need no more decisions"""
+        return self.ended if self._world.stay else self.ended | self.succeeded
+
+    @property
+    def stayed(self) -> np.ndarray | None:
+        return self._inside if self._world.stay else None
+
+    def observe(self, which: np.ndarray) -> np.ndarray:
+        return np.stack([self._world.encode(self._now[k]) for k in which])
+
+    def frame(self, k: int) -> np.ndarray:
+        """What one episode looks like. -> (H, W, 3)"""
+        return np.asarray(self._envs[k].render())
+
+    def act(self, which: np.ndarray, actions: np.ndarray, steps: int) -> Moved:
+        taken = np.zeros(len(which), dtype=int)
+        for n, (k, action) in enumerate(zip(which, actions)):
+            wanted = self._world.decode(action)
+            for _ in range(steps):
+                now, _, ended, cut, info = self._envs[k].step(wanted)
+                self._now[k] = now
+                taken[n] += 1
+                self.there[k] = self._arrived(k, info)
+                self._inside[k] += self.succeeded[k] and self.there[k]
+                self.succeeded[k] |= self.there[k]
+                self.ended[k] = ended or cut
+                if self.finished[k]:
+                    break
+        return Moved(taken, taken.astype(float))
+
+    def shortest(self) -> np.ndarray | None:
+        return None
+
+
+def read_kwargs(text: str | None) -> dict[str, Any]:
+    """--env-kwargs as JSON."""
+    try:
+        kwargs = json.loads(text or "{}")
+    except ValueError:
+        kwargs = None
+    if not isinstance(kwargs, dict):
+        raise CogmapError(f"env-kwargs {text!r}; give JSON such as '{{\"g\": 9.81}}'.")
+    return kwargs

@@ -1,0 +1,151 @@
+"""Records an environment acted in at random, side by side, in parts that survive a kill.
+
+A part is a few episodes with a seed of its own. Finished parts stay on disk, so that a recording
+that was killed goes on with the next; once all are there they are joined into one dataset.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cogmap.data.trajectories import Trajectories
+from cogmap.errors import CogmapError
+from cogmap.progress import Progress
+
+if TYPE_CHECKING:
+    from cogmap.envs.gym import GymWorld
+
+SIDE_BY_SIDE = 8  # environments
+PART = 16_000  # environment steps
+CRASHES = 20  # in a row, after which an environment is given up
+
+
+def record(
+    world: GymWorld,
+    folder: Path,
+    *,
+    steps: int,
+    each: int,
+    seed: int,
+    progress: Progress = iter,
+) -> None:
+    """`steps` environment steps in episodes of at most `each`, into a dataset folder."""
+    count = max(1, round(steps / PART))
+    share = -(-steps // count)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in progress(range(count)):
+        path = folder / f"part{number}.npz"
+        if path.exists():
+            continue
+        episodes = recorded(world, steps=share, each=each, seed=(seed, number))
+        temporary = folder / "part.tmp.npz"
+        np.savez(temporary, **joined(episodes))  # type: ignore[arg-type]
+        temporary.replace(path)
+    parts = [dict(np.load(folder / f"part{number}.npz")) for number in range(count)]
+    starts, rows = [], 0
+    for part in parts:
+        starts.append(part["episode_starts"] + rows)
+        rows += len(part["observations"])
+    Trajectories(
+        episode_starts=np.concatenate(starts),
+        observations=np.concatenate([part["observations"] for part in parts]),
+        actions=np.concatenate([part["actions"] for part in parts]),
+        hold=world.hold,
+        source=f"{steps} steps of {world.name}, random actions held for {world.hold}",
+    ).save(folder)
+    for number in range(count):
+        (folder / f"part{number}.npz").unlink()
+
+
+def joined(episodes: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Columns of several (observations, actions), which are of equal length."""
+    lengths = [len(observations) for observations, _ in episodes]
+    return {
+        "episode_starts": np.cumsum([0, *lengths[:-1]]),
+        "observations": np.concatenate([observations for observations, _ in episodes]),
+        "actions": np.concatenate([actions for _, actions in episodes]),
+    }
+
+
+def recorded(
+    world: GymWorld, *, steps: int, each: int, seed: Any
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Episodes of random actions, environments taking turns. [(rows, ...), (rows, a)]
+
+    An environment that raises loses the episode it was in, and is made anew.
+    """
+    rng = np.random.default_rng(seed)
+    side = min(SIDE_BY_SIDE, max(2, steps // each))
+    envs = [world.make() for _ in range(side)]
+    under_way: list[list[Any]] = [[] for _ in envs]
+    episodes: list[tuple[np.ndarray, np.ndarray]] = []
+    spent, crashes = 0, 0
+    while spent < steps:
+        actions = world.random_actions(rng, side)
+        for k, env in enumerate(envs):
+            try:
+                if not under_way[k]:
+                    now, _ = env.reset(seed=int(rng.integers(1 << 31)))
+                    under_way[k] = [[checked(world, now)], [], 0]
+                seen, done, length = under_way[k]
+                taken, over, now = held(world, env, actions[k])
+                seen.append(checked(world, now))
+                crashes = 0
+            except CogmapError:
+                raise
+            except Exception as error:  # an environment may raise anything
+                crashes += 1
+                reason = " ".join(str(error).split()) or repr(error)
+                if crashes >= CRASHES:
+                    raise CogmapError(
+                        f"{world.name} raised {CRASHES} times in a row: {reason}"
+                    ) from None
+                print(f"{world.name} raised in a step ({reason}); its episode is lost.")
+                envs[k], under_way[k] = world.make(), []
+                spent += 1  # or a world that always raises would never end
+                continue
+            done.append(actions[k])
+            spent += taken
+            under_way[k][2] = length + taken
+            if over or under_way[k][2] >= each or spent >= steps:
+                episodes.append(finished(seen, done))
+                under_way[k] = []
+    for kept in under_way:
+        if kept and len(kept[1]) > 1:
+            episodes.append(finished(kept[0], kept[1]))
+    return episodes
+
+
+def held(world: GymWorld, env: Any, action: np.ndarray) -> tuple[int, bool, Any]:
+    """Holds one action; the steps it took, whether the episode is over, and what is seen then."""
+    wanted = world.decode(action)
+    taken, over = 0, False
+    while taken < world.hold and not over:
+        now, _, ended, cut, _ = env.step(wanted)
+        taken, over = taken + 1, bool(ended or cut)
+    return taken, over, now
+
+
+def checked(world: GymWorld, now: Any) -> np.ndarray:
+    """An observation as numbers; raises for what the space does not allow."""
+    try:
+        seen = world.seeing.encode(now)
+    except (TypeError, ValueError, KeyError, IndexError):
+        seen = None
+    if seen is None or seen.shape != world.seeing.shape:
+        shape = getattr(now, "shape", type(now).__name__)
+        raise CogmapError(
+            f"{world.name} returned an observation of shape {shape}; its space says "
+            f"{world.seeing.shape}."
+        )
+    if seen.dtype != np.uint8 and not np.isfinite(seen).all():
+        raise CogmapError(f"{world.name} returned an observation with NaN or infinity: {seen}.")
+    return seen if world.context is None else world.encode(now)
+
+
+def finished(seen: list[np.ndarray], done: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of one episode; the last row's action is unused."""
+    return np.stack(seen), np.stack([*done, np.zeros_like(done[-1])])
