@@ -191,13 +191,11 @@ class GymWorld:
                 "taken out of what the models see."
             )
         if temporal.tau_max == "auto":
-            room = min(episode // table.hold, table.length)  # decisions of a typical episode
-            room = 1 << max(2, (room // 2).bit_length() - 1)
+            length = min(episode // table.hold, table.length)  # decisions of a typical episode
+            room = 1 << max(2, (length // 2).bit_length() - 1)
             temporal = replace(temporal, tau_max=min(table.tau_max, room))
             if room < table.tau_max:
-                tell(
-                    f"tau_max {room}: episodes here are short, {table.length} decisions as a rule."
-                )
+                tell(f"tau_max {room}: episodes here are short, {length} decisions as a rule.")
         if temporal.tied == "auto":
             temporal = replace(temporal, tied=False)  # what swings does not swing back alike
         if temporal.steps == 0:

@@ -11,12 +11,18 @@ LAYOUT = 0  # seed of the one layout of four rooms
 GOAL = (16, 16)  # cell of its green square
 HEADINGS = 4
 MOVES = 3  # of MiniGrid's seven actions: turn left, turn right, go forward
+NEAR = 0.02  # metres from the target that count as there
 
 
 def above(row: np.ndarray) -> bool:
     """Acrobot: the tip is above the line, one link's length over the joint."""
     cos1, sin1, cos2, sin2 = row[:4]
     return bool(-cos1 - (cos1 * cos2 - sin1 * sin2) > 1.0)
+
+
+def near(row: np.ndarray) -> bool:
+    """Reacher: the fingertip is at the target."""
+    return bool(np.hypot(row[8], row[9]) < NEAR)
 
 
 class FourRooms(gymnasium.Env):

@@ -32,7 +32,7 @@ ZOO: dict[str, dict[str, Any]] = {
             *("cos1", "cos2", "sin1", "sin2", "target_x", "target_y", "turn1", "turn2"),
             *("off_x", "off_y"),
         ],
-        "goal": "off_x=-0.014..0.014,off_y=-0.014..0.014",
+        "goal": "cogmap.envs.zoo:near",
     },
     "cogmap.envs.zoo:FourRooms": {
         "names": ["x", "y", "east", "south", "west", "north"],
