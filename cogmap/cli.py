@@ -174,19 +174,25 @@ class Choice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(Choice):
-    """Plan a set of tasks in the simulator and report SR and SPL."""
+class Told:
+    """What a Gymnasium world is told; by default what it was told in training."""
 
-    run: Run
-    """A run or model folder."""
-    tasks: str | None = None
-    """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]."""
     goal: str | None = None
     """In a Gymnasium world: where to go, as in `cogmap train`; by default as the run was told."""
     start: str | None = None
     """How episodes begin there."""
     stay: bool | None = None
     """Whether they go on at the goal, to see whether it is held."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Told, Choice):
+    """Plan a set of tasks in the simulator and report SR and SPL."""
+
+    run: Run
+    """A run or model folder."""
+    tasks: str | None = None
+    """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]."""
     episodes: int | None = None
     """Episodes of each task; by default 20 official, 1 of each pair, 50 in a Gymnasium world."""
     budget: int | None = None
@@ -320,7 +326,7 @@ class Figures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Serve:
+class Serve(Told):
     """Open a trained run as a page in the browser: fields, horizons, plans, drawn mazes."""
 
     run: Run = Path("models/pointmaze-large")
@@ -334,7 +340,7 @@ class Serve:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Told):
     """Write a run as one HTML file that needs no server: scores, planned routes, tables."""
 
     run: Run
@@ -346,9 +352,10 @@ class Report:
     tasks: str | None = None
     """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]."""
     episodes: int | None = None
-    """Episodes of each task; by default 4 official, 1 of each pair."""
+    """Episodes of each task; by default 4 official, 1 of each pair, 20 in a Gymnasium world."""
     budget: int | None = None
-    """Simulator steps of each episode; by default 1,000 official, 5,000 for pairs."""
+    """Simulator steps of each episode; by default 1,000 official, 5,000 for pairs, or the
+    environment's own limit."""
     seed: int = 0
     """Source of the start and goal noise."""
 

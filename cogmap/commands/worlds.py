@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
 from cogmap.agent import Agent
-from cogmap.cli import Choice
+from cogmap.cli import Choice, Told
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.world import World
@@ -30,11 +31,21 @@ def world_for(agent: Agent, settings: Choice) -> World:
         here = PointMaze(Maze.load(settings.maze), observation="image" if sees else "state")
     if isinstance(here, PointMaze):
         here = dataclasses.replace(here, physics=settings.physics, pictures=settings.pictures)
-    elif here is not None and dataclasses.is_dataclass(here):  # a Gymnasium world, told otherwise
-        wanted = {name: getattr(settings, name, None) for name in ("goal", "start", "stay")}
-        told = {name: value for name, value in wanted.items() if value is not None}
-        here = dataclasses.replace(here, **told)
+    elif here is not None:
+        here = as_told(here, settings)
     return agent.acting_in(here)
+
+
+def as_told(world: World, settings: Choice | Told) -> World:
+    """The same world with another goal or start, where the flags say so; a maze has no such."""
+    wanted = {name: getattr(settings, name, None) for name in ("goal", "start", "stay")}
+    told: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+    if not told:
+        return world
+    if not dataclasses.is_dataclass(world) or not all(hasattr(world, name) for name in told):
+        given = " and ".join(f"--{name}" for name in told)
+        raise CogmapError(f"{given}: {world.name} cannot be told so; that is for Gymnasium worlds.")
+    return dataclasses.replace(world, **told)
 
 
 def filmed(world: World, path: Path | None) -> World:

@@ -29,10 +29,20 @@ def shrunk(picture: np.ndarray, side: int = SIDE) -> np.ndarray:
     """The mean of whole blocks, so that the longer side is about `side`. -> (h, w, 3) uint8"""
     block = max(1, round(max(picture.shape[:2]) / side))
     height, width = (size // block for size in picture.shape[:2])
-    blocks = picture[: height * block, : width * block, :3].reshape(height, block, width, block, 3)
+    picture = coloured(picture)[: height * block, : width * block]
+    blocks = picture.reshape(height, block, width, block, 3)
     return blocks.mean(axis=(1, 3)).round().astype(np.uint8)
 
 
-def as_url(picture: np.ndarray) -> str:
-    """A small PNG inside an address, as an <img> takes it. (H, W, 3)"""
-    return "data:image/png;base64," + base64.b64encode(png(shrunk(picture))).decode()
+def coloured(picture: np.ndarray) -> np.ndarray:
+    """Red, green and blue of a picture; one in shades of grey has the last of its channels in each.
+
+    (H, W, C) -> (H, W, 3) uint8
+    """
+    shown = picture[..., :3] if picture.shape[2] >= 3 else np.repeat(picture[..., -1:], 3, axis=2)
+    return np.asarray(shown, dtype=np.uint8)
+
+
+def as_url(picture: np.ndarray, side: int = SIDE) -> str:
+    """A small PNG inside an address, as an <img> takes it. (H, W, C)"""
+    return "data:image/png;base64," + base64.b64encode(png(shrunk(picture, side))).decode()

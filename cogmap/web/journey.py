@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +14,14 @@ import torch
 from cogmap.envs.world import Task
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
-from cogmap.planning.planner import Decision, Memory, Options
+from cogmap.planning.planner import Decision, Memory, Options, Planner
 from cogmap.web import terrain_messages as messages
 from cogmap.web.chart import as_place
-from cogmap.web.frames import as_url
+from cogmap.web.frames import SIDE, as_url
 from cogmap.web.messages import Method
 from cogmap.web.terrain import Filmed, Terrain, Told, as_numbers, as_value
+
+NAMED = 12  # numbers of an observation that are told one by one
 
 
 class WatchedPolicy(PlannerPolicy):
@@ -31,6 +34,11 @@ class WatchedPolicy(PlannerPolicy):
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         memories = [self._memories.setdefault(e, Memory()) for e in episodes]
         self.options = self.planner.weigh(observations, goals, memories=memories)
+        return self.decide(episodes, observations, goals)
+
+    def decide(
+        self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         return super().act(episodes, observations, goals)
 
     def progress(self) -> list[list[float]]:
@@ -38,6 +46,23 @@ class WatchedPolicy(PlannerPolicy):
         radius = self.options.value[0].argmax(-1)
         gains = self.options.progress[0][torch.arange(len(radius)), radius]
         return [as_numbers(gain.numpy(), 4) for gain in gains]
+
+
+class RepeatedPolicy(WatchedPolicy):
+    """Decides as one episode did before, to be watched doing so."""
+
+    def __init__(self, planner: Planner, *, hold: int, decisions: Sequence[Decision]) -> None:
+        super().__init__(planner, hold=hold)
+        self._decisions = iter(decisions)
+
+    def decide(
+        self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[Decision | None]]:
+        decision = next(self._decisions, None)
+        if decision is None:  # it lasts longer than it did: the world does not repeat itself
+            return super().decide(episodes, observations, goals)
+        self._memories[episodes[0]].add(decision)
+        return decision.action[None], [decision]
 
 
 @dataclass(frozen=True)
@@ -49,12 +74,12 @@ class Journey:
     task: Task
     running: Filmed
     policy: WatchedPolicy
-    goals: np.ndarray  # (N, d) observations that would do
+    goals: np.ndarray  # (N, ...) observations that would do
     begun: messages.Begun
     budget: int  # environment steps
     tau: int  # of the plane, as method
     method: Method
-    frames: bool
+    frames: int  # pixels of their longer side, about; 0: none
 
     def told(self) -> Iterator[messages.Begun | messages.Move | messages.Arrival]:
         """Where it leads, each decision after it was executed, the outcome."""
@@ -64,31 +89,40 @@ class Journey:
         running = as_they_run(
             self.world, [self.task], self.policy, budget=self.budget, running=self.running
         )
-        for [episode] in running:
+        while True:
+            with told_in_a_line(self.world):
+                [episode] = next(running, [None])
+                if episode is None:
+                    break
+                last, seen = episode, self._sight()
             if episode.decisions:
                 yield self._move(episode.decisions[-1], sight)
-            sight = self._sight()
+            sight = seen
         yield messages.Arrival(
-            success=episode.success,
-            steps=episode.steps,
-            stayed=None if episode.stayed is None else round(episode.stayed, 4),
+            success=last.success,
+            steps=last.steps,
+            stayed=None if last.stayed is None else round(last.stayed, 4),
             seconds=round(time.perf_counter() - began, 3),
             **sight,
         )
 
     def _sight(self) -> dict[str, Any]:
         """What is seen now."""
-        [observation] = self.running.observe(np.array([0]))
+        observation = self.running.observe(np.array([0]))
         if not np.isfinite(observation).all():
             raise CogmapError("the environment shows NaN or infinity; it has left its range.")
-        place = self.terrain.places(observation[None], self.tau, self.method)[0]
+        look = self.terrain.look(observation)
         return {
-            "observation": as_numbers(observation),
-            "place": as_place(place),
+            "observation": as_numbers(look[0]),
+            "place": as_place(self.terrain.places(look, self.tau, self.method)[0]),
             "at_goal": bool(self.running.there[0]),
-            "scores": as_numbers(self.terrain.scores(observation, self.goals), 4),
-            "frame": as_url(self.running.frame(0)) if self.frames else None,
+            "scores": as_numbers(self.terrain.scores(look, self.goals)[0], 4),
+            "frame": self._frame(observation[0]) if self.frames else None,
         }
+
+    def _frame(self, observation: np.ndarray) -> str:
+        shown = self.running.frame(0) if self.terrain.rendered else observation
+        return as_url(shown, self.frames)
 
     def _move(self, decision: Decision, sight: dict[str, Any]) -> messages.Move:
         return messages.Move(
@@ -104,13 +138,11 @@ class Journey:
 
 
 def begin(terrain: Terrain, asked: messages.JourneyRequest) -> Journey:
-    """Raises for what cannot be planned, before anything is sent."""
-    tau = terrain.taus[-1] if asked.tau is None else asked.tau
-    terrain.check(tau)
+    """As the page asks for it; raises for what cannot be planned, before anything is sent."""
     world: Any = terrain.world
-    goal, warning = world.goal or "the world's own", ""
+    goal, warning = "", ""
     if asked.goal is not None:
-        world = replace(world, goal=terrain.words(asked.goal))
+        world = replace(world, goal=terrain.wish(asked.goal))
         goal = asked.goal.strip()
         if not terrain.episodes_differ:
             wanted = terrain.goal(asked.goal)
@@ -120,17 +152,67 @@ def begin(terrain: Terrain, asked: messages.JourneyRequest) -> Journey:
         if start is not None:
             terrain.check_start(start)
         world = replace(world, start=start)
-    frames = asked.frames and terrain.description.frames
-    world = replace(world, rendered=True) if frames else world
-    policy = WatchedPolicy(terrain.agent.planner(asked.planner, world=world), hold=world.hold)
-    task = Task("page", (float(asked.seed),), ())
-    running = terrain.filmed(world.begin([task]))
-    rows = np.asarray(running.goals[0]).reshape(-1, terrain.rows.shape[1])
-    begun = messages.Begun(goal=goal, marks=terrain.marks(rows), warning=warning)
-    budget = terrain.budget(asked.budget)
-    return Journey(
-        terrain, world, task, running, policy, rows, begun, budget, tau, asked.method, frames
+    return set_out(
+        terrain,
+        world,
+        Task("page", (float(asked.seed),), ()),
+        WatchedPolicy(terrain.agent.planner(asked.planner, world=world), hold=world.hold),
+        goal=goal,
+        warning=warning,
+        budget=terrain.budget(asked.budget),
+        tau=terrain.taus[-1] if asked.tau is None else asked.tau,
+        method=asked.method,
+        frames=SIDE if asked.frames else 0,
     )
+
+
+def set_out(
+    terrain: Terrain,
+    world: Any,
+    task: Task,
+    policy: WatchedPolicy,
+    *,
+    budget: int,
+    tau: int,
+    method: Method = "pca",
+    frames: int = SIDE,
+    goal: str = "",
+    warning: str = "",
+) -> Journey:
+    """Resets the world for one task. `goal` is what to call it; by default what it turns out as."""
+    terrain.check(tau)
+    frames = frames if terrain.description.frames else 0
+    world = replace(world, rendered=True) if frames and terrain.rendered else world
+    with told_in_a_line(world):
+        running = terrain.filmed(world.begin([task]))
+    rows = np.asarray(running.goals[0]).reshape(-1, *terrain.rows.shape[1:])
+    begun = messages.Begun(
+        goal=goal or called(terrain, world, rows), marks=terrain.marks(rows), warning=warning
+    )
+    return Journey(terrain, world, task, running, policy, rows, begun, budget, tau, method, frames)
+
+
+def called(terrain: Terrain, world: Told, rows: np.ndarray) -> str:
+    """What to call a goal that nobody typed on the page. (N, ...)"""
+    if world.goal is not None:
+        return world.goal
+    if world.has_goals:
+        return "the world's own goal"
+    if terrain.seen.pictures or terrain.episodes_differ or len(terrain.names) > NAMED:
+        return "an observation that was seen"
+    shown = ", ".join(f"{name} {v:.3g}" for name, v in zip(terrain.names, rows[0], strict=True))
+    return f"an observation that was seen: {shown}"
+
+
+@contextlib.contextmanager
+def told_in_a_line(world: Told) -> Iterator[None]:
+    """An environment may raise anything."""
+    try:
+        yield
+    except CogmapError:
+        raise
+    except Exception as error:
+        raise CogmapError(f"{world.name} broke off: {error!r}") from error
 
 
 def field(terrain: Terrain, asked: messages.JourneyRequest, tau: int) -> messages.GoalField:

@@ -62,11 +62,15 @@ class Shelf:
 
 
 def create_app(
-    folder: Path, *, work: Path, training: dict[str, int | str] | None = None
+    folder: Path,
+    *,
+    work: Path,
+    training: dict[str, int | str] | None = None,
+    agent: Agent | None = None,
 ) -> FastAPI:
     """The page of a run. Drawn mazes are trained in `work`; `training` overrides their settings."""
     workshop = Workshop(work, training=training or {})
-    agent = Agent.load(folder, device="cpu")
+    agent = agent or Agent.load(folder, device="cpu")
     app = FastAPI(
         title="cogmap",
         version=cogmap.__version__,

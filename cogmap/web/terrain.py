@@ -1,6 +1,9 @@
 """A run without a map as the page looks at it: a sample of what was seen takes the maze's place.
 
-Shape letters: S sampled observations, d numbers in one, D embedding, T octaves of the horizon.
+All that is drawn is drawn of looks (temporal/model.py): an observation of numbers is its own look,
+of a picture it is what the model's eye makes of it.
+
+Shape letters: S sampled observations, d numbers in a look, D embedding, T octaves of the horizon.
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ from cogmap.web.plane import Plane, drawn
 from cogmap.web.scores import pca
 from cogmap.web.wishes import row_of
 
-SAMPLE = 1500  # seen observations that are drawn
+SAMPLE, FEWEST = 1500, 300  # seen observations that are drawn: as many as their numbers allow
+NUMBERS = 60_000  # of the sample, all in all
+BATCH = 256  # pictures that are looked at together
 
 
 class Told(World, Protocol):
@@ -60,26 +65,28 @@ class Terrain:
         seen = self.agent.seen
         if seen is None:
             raise CogmapError(f"{folder} keeps no seen observations; there is nothing to draw.")
-        if seen.pictures:
-            raise CogmapError(
-                "the page shows worlds whose observations are numbers; this run sees pictures."
-            )
         self.seen: Seen = seen
-        some = np.linspace(0, len(seen.rows) - 1, min(SAMPLE, len(seen.rows))).round().astype(int)
-        self.rows = seen.rows[some]  # (S, d), evenly through the record
+        room = SAMPLE if seen.pictures else max(FEWEST, NUMBERS // seen.rows.shape[1])
+        count = min(SAMPLE, room, len(seen.rows))
+        some = np.linspace(0, len(seen.rows) - 1, count).round().astype(int)
+        self.rows = seen.rows[some]  # (S, ...), evenly through the record
         free = ~seen.context.mask  # what an episode cannot change is not seen by the models
-        self.names = [name for name, kept in zip(seen.names, free, strict=True) if kept]  # (d,)
+        self.names = [name for name, kept in zip(seen.names, free, strict=True) if kept]  # or none
         self.episodes_differ = not free.all()  # so a goal in words depends on how one begins
         self.taus: list[int] = Horizons.octaves(self.agent.temporal.config.tau_max).taus.tolist()
         self._scorer = LearnedScorer(self.agent.temporal, torch.tensor(self.taus))
-        self._looks = self._look(self.rows)
-        self._spread = np.maximum(self.rows.std(axis=0), 1e-9)
+        self._looks = self._look(self.rows)  # (S, d)
+        self._spread = np.maximum(self._looks.numpy().std(axis=0), 1e-9)
         self._planes: dict[tuple[int, Method], Plane] = {}
         self._lock = threading.Lock()  # requests come from several threads; a t-SNE takes seconds
 
     @property
     def world(self) -> Told:
         """The world to plan in; raises where the run has none."""
+        if self.agent.world is None:
+            raise CogmapError(
+                "there is no simulator to plan in: this run was learned from data alone."
+            )
         world: Any = self.agent.acting_in(None)
         if not all(hasattr(world, name) for name in ("goal", "start", "has_goals")):
             raise CogmapError(f"{world.name} cannot be told where to go in words.")
@@ -90,20 +97,26 @@ class Terrain:
         config, seen = self.agent.temporal.config, self.seen
         loss = "softmax contrast" if config.normalised else "binary contrast"
         trained = f"{loss}, horizons to {config.tau_max:,}, {len(seen.rows):,} observations kept"
-        plans = False
+        trained = f"from pictures, {trained}" if seen.pictures else trained
+        if self.episodes_differ:
+            fixed = ", ".join(np.array(seen.names)[seen.context.mask])
+            trained += f"; {fixed} taken out, which an episode cannot change"
+        told, actions = None, np.zeros((0, 0))
         with contextlib.suppress(CogmapError):
-            plans = bool(self.world.name)
-        told = self.world if plans else None
+            told = self.world
+        with contextlib.suppress(CogmapError):  # logs may be without actions
+            actions = self.agent.planner().candidates.actions
         return messages.World(
             name=self.folder.resolve().name if told is None else told.name,
             trained=trained,
             names=self.names,
-            rows=self.rows.astype(float).round(4).tolist(),
+            pictures=seen.pictures,
+            rows=[[] if seen.pictures else as_numbers(row) for row in self.rows],
             taus=self.taus,
-            actions=self.agent.planner().candidates.actions.astype(float).round(4).tolist(),
+            actions=[as_numbers(action, 4) for action in actions],
             hold=self.agent.dynamics.hold if told is None else told.hold,
-            plans=plans,
-            frames=told is not None and self._frame_is_drawn(),
+            plans=told is not None,
+            frames=told is not None and (seen.pictures or self.rendered),
             own_goals=told is not None and told.goal is None and told.has_goals,
             goal=(told.goal if told is not None else None) or "",
             start=(told.start if told is not None else None) or "",
@@ -120,7 +133,8 @@ class Terrain:
         found: Any = running
         return found
 
-    def _frame_is_drawn(self) -> bool:
+    @cached_property
+    def rendered(self) -> bool:
         """Whether a frame comes out: an environment may have none, or lack what draws them."""
         try:
             rendered = replace(self.world, start=None, rendered=True)  # type: ignore
@@ -131,18 +145,27 @@ class Terrain:
 
     def goal(self, text: str) -> Goal:
         """A goal as typed on the page, where it does not depend on how an episode begins."""
-        words = self.words(text)
-        goal = self.seen.goal(words)
-        return goal if row_of(text) is None else replace(goal, text=f"{text.strip()}: {goal.text}")
+        goal = self.seen.goal(self.wish(text))
+        if row_of(text) is None:
+            return goal
+        told = text.strip()
+        return replace(goal, text=told if self.seen.pictures else f"{told}: {goal.text}")
 
-    def words(self, text: str) -> str:
+    def picture(self, row: int) -> np.ndarray:
+        """What a row of the sample looks like. -> (H, W, C)"""
+        if not self.seen.pictures:
+            raise CogmapError("observations here are numbers; there are no pictures of them.")
+        return self.rows[self.check_row(row)]
+
+    def wish(self, text: str) -> str | np.ndarray:
         """A goal as a world understands it; raises for what the page does not take."""
         row, text = row_of(text), text.strip()
         if row is None:
             wishes.check("goal", text, self.seen, own=getattr(self.agent.world, "goal", None))
             return text
-        if row >= len(self.rows):
-            raise CogmapError(f"goal {text!r}; the sample has rows #0 to #{len(self.rows) - 1}.")
+        self.check_row(row)
+        if self.seen.pictures:
+            return self.rows[row]
         context = self.seen.context
         shown = context.whole(self.rows[[row]], np.zeros(len(context.mask)))[0]
         return ",".join(repr(float(value)) for value in shown)
@@ -152,21 +175,22 @@ class Terrain:
         wishes.check("start", text, self.seen, own=own)
 
     def marks(self, rows: np.ndarray) -> list[int]:
-        """Rows of the sample that are most like some observations. (N, d)"""
-        gaps = (rows[:, None] - self.rows[None]) / self._spread
+        """Rows of the sample that are most like some observations. (N, ...)"""
+        gaps = (self.look(rows)[:, None] - self._looks.numpy()) / self._spread
         return np.unique(np.square(gaps).sum(-1).argmin(1)).tolist()
 
     def field(self, goals: np.ndarray, tau: int) -> np.ndarray:
-        """G towards a set of goals at one horizon from each of the sample. (N, d) -> (S,)"""
+        """G towards a set of goals at one horizon from each of the sample. (N, ...) -> (S,)"""
         self.check(tau)
         wanted = self._scorer.embed_goals(self._look(goals))
         at = torch.tensor([[self.taus.index(tau)]])
         return finite(self._scorer.score(self._looks[None], wanted[None], at)[0, :, 0].numpy())
 
-    def scores(self, observation: np.ndarray, goals: np.ndarray) -> np.ndarray:
-        """G of a set of goals from one observation, at every octave. (d,), (N, d) -> (T,)"""
+    def scores(self, looks: np.ndarray, goals: np.ndarray) -> np.ndarray:
+        """G of a set of goals from some looks, at every octave. (K, d), (N, ...) -> (K, T)"""
         wanted = self._scorer.embed_goals(self._look(goals))
-        return finite(self._scorer.score(self._look(observation[None])[None], wanted[None])[0, 0])
+        here = torch.as_tensor(looks, dtype=torch.float32)
+        return finite(self._scorer.score(here[None], wanted[None])[0])
 
     def plane(self, tau: int, method: Method) -> Plane:
         """The sample's embedding at one horizon, drawn."""
@@ -177,24 +201,30 @@ class Terrain:
                 self._planes[tau, method] = drawn(embedding, self._overview, method=method)
             return self._planes[tau, method]
 
-    def places(self, observations: np.ndarray, tau: int, method: Method) -> np.ndarray:
-        """Where observations lie in a plane. (N, d) -> (N, 2)"""
-        return self.plane(tau, method).places(self._embedding(self._look(observations), tau))
+    def places(self, looks: np.ndarray, tau: int, method: Method) -> np.ndarray:
+        """Where looks lie in a plane. (N, d) -> (N, 2)"""
+        here = torch.as_tensor(looks, dtype=torch.float32)
+        return self.plane(tau, method).places(self._embedding(here, tau))
 
-    def observations(self, given: Sequence[Sequence[float]]) -> np.ndarray:
-        """Observations that came from outside. -> (N, d)"""
-        size = len(self.names)
+    def given(self, given: Sequence[Sequence[float]]) -> np.ndarray:
+        """Looks that came from outside. -> (N, d)"""
+        size = self._looks.shape[1]
+        named = f": {', '.join(self.names[:12])}." if self.names else "."
         for one in given:
             if len(one) != size:
                 raise CogmapError(
-                    f"an observation of {len(one)} numbers; here it has {size}: "
-                    f"{', '.join(self.names[:12])}."
+                    f"an observation of {len(one)} numbers; here it has {size}{named}"
                 )
         with np.errstate(over="ignore"):
             found = np.array(given).reshape(-1, size).astype(np.float32)
         if not np.isfinite(found).all():
             raise CogmapError("an observation has too large a number.")
         return found
+
+    def check_row(self, row: int) -> int:
+        if not 0 <= row < len(self.rows):
+            raise CogmapError(f"row #{row}; the sample has rows #0 to #{len(self.rows) - 1}.")
+        return row
 
     def check(self, tau: int) -> None:
         if tau not in self.taus:
@@ -203,12 +233,19 @@ class Terrain:
     @cached_property
     def _overview(self) -> np.ndarray:
         """What was seen, each number in units of its spread, from its widest side. -> (S, 2)"""
-        flat = pca((self.rows - self.rows.mean(axis=0)) / self._spread)
+        looks = self._looks.numpy()
+        flat = pca((looks - looks.mean(axis=0)) / self._spread)
         return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
+
+    def look(self, observations: np.ndarray) -> np.ndarray:
+        """What the model sees of observations. (N, ...) -> (N, d)"""
+        return self._look(observations).numpy()
 
     @torch.no_grad()
     def _look(self, observations: np.ndarray) -> Tensor:
-        return self.agent.temporal.look(torch.as_tensor(observations, dtype=torch.float32))
+        given = torch.as_tensor(np.ascontiguousarray(observations))
+        looks = [self.agent.temporal.look(some.float()) for some in given.split(BATCH)]
+        return torch.cat(looks)
 
     @torch.no_grad()
     def _embedding(self, looks: Tensor, tau: int) -> np.ndarray:

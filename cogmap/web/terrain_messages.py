@@ -13,7 +13,10 @@ from cogmap.web.messages import Message, Method, Place
 
 LONGEST_TEXT = 2000  # characters of a goal or a start
 MOST_PLACES = 5001  # observations that one request may have placed: those of the longest plan
-Observation = Annotated[list[float], Field(description="one number for each of `World.names`")]
+Observation = Annotated[
+    list[float],
+    Field(description="a number for each of `World.names`; of a picture what the eye makes of it"),
+]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Seed = Annotated[int, Field(ge=0, lt=1 << 31, description="of the environment's reset")]
 
@@ -23,8 +26,11 @@ class World(Message):
 
     name: str
     trained: str = Field(description="one line: the loss, the horizons, what was seen")
-    names: list[str] = Field(description="of an observation's numbers")
-    rows: list[Observation] = Field(description="the sample: seen observations, as they came")
+    names: list[str] = Field(description="of an observation's numbers; empty: it is a picture")
+    pictures: bool = Field(description="whether observations are pictures; see /api/world/picture")
+    rows: list[Observation] = Field(
+        description="the sample: seen observations, as they came; empty lists: pictures"
+    )
     taus: list[int] = Field(description="octaves of the horizon, in decisions")
     actions: list[list[float]] = Field(description="what a planner weighs in one decision")
     hold: int = Field(description="environment steps that one decision lasts")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import FastAPI, Query
+from fastapi.responses import Response
 
 from cogmap.web import terrain_messages as messages
 from cogmap.web.chart import as_place
+from cogmap.web.frames import coloured, png
 from cogmap.web.journey import begin, field
 from cogmap.web.messages import Failure, Method
 from cogmap.web.streaming import Lines, lines_of
@@ -31,9 +33,14 @@ def add_routes(app: FastAPI, terrain: Terrain) -> None:
     @app.post("/api/world/places")
     def places(asked: messages.PlacesRequest) -> messages.Points:
         """Where other observations lie in that plane."""
-        seen = terrain.observations(asked.observations)
+        seen = terrain.given(asked.observations)
         found = [as_place(place) for place in terrain.places(seen, asked.tau, asked.method)]
         return messages.Points(tau=asked.tau, method=asked.method, points=found)
+
+    @app.get("/api/world/picture", response_class=Response)
+    def picture(row: int) -> Response:
+        """What a row of the sample looks like, as PNG, where observations are pictures."""
+        return Response(png(coloured(terrain.picture(row))), media_type="image/png")
 
     @app.get("/api/world/field")
     def goal_field(

@@ -29,6 +29,9 @@ def check(what: str, text: str, seen: Seen, *, own: str | None = None) -> None:
     """
     if text == own:
         return
+    if seen.pictures:
+        ways = "a reset begins as it does" if what == "start" else "click a point, or give #ROW"
+        raise CogmapError(f"{what} {text!r}: this run sees pictures, which have no words; {ways}.")
     if text.endswith(FILES) or not (NUMBERS.fullmatch(text) or re.search("[<>=]", text)):
         raise CogmapError(
             f"{what} {text!r}: the page reads NAME=VALUE, NAME=LOW..HIGH, NAME>=VALUE or an "

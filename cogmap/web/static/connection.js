@@ -42,6 +42,6 @@ export function guard(app, recovered) {
   };
 }
 
-function sentence(text) {
+export function sentence(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,5 +1,7 @@
 // A source of answers without a server: the routes and fields that are stored in a report.
 
+import { integers } from "cogmap/packed.js";
+
 /** The functions of server.js over the JSON that cogmap/web/report.py writes. */
 export function recordedSource(record) {
   const { map, routes } = record;
@@ -52,13 +54,6 @@ export function recordedSource(record) {
       return task(away.indexOf(Math.min(...away)));
     },
   };
-}
-
-/** Sixteen-bit integers, lowest byte first, from base64. */
-function integers(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const view = new DataView(bytes.buffer);
-  return Int16Array.from({ length: bytes.length / 2 }, (_, k) => view.getInt16(2 * k, true));
 }
 
 function apart([x, y], [u, v]) {

@@ -1,10 +1,11 @@
 // One decision: what each candidate was worth, and its progress at each horizon that was asked.
 
 import { horizonColour } from "cogmap/scales.js";
-import { number } from "cogmap/state.js";
 import { say, title } from "cogmap/world/sheet.js";
+import { signed } from "cogmap/world/state.js";
 
-const TITLE = 44;
+const TITLE = 56;
+const LABELLED = 6; // candidates that are few enough to be told by their numbers
 const LEFT = 52;
 const FOOT = 22;
 
@@ -16,11 +17,11 @@ export function paintCandidates(context, state, rect, theme) {
     const text = route?.outcome ? "The end of the route: nothing more was decided." : "No decision yet.";
     return say(context, rect, text, theme);
   }
-  const { progress, taus, candidate } = move;
+  const { progress, taus, candidate, values } = move;
   const every = progress.flat();
   const high = Math.max(0, ...every);
   const low = Math.min(0, ...every);
-  const room = Math.max(1e-12, high - low);
+  const room = high - low || 1;
   const [left, top, w, h] = [rect.x + LEFT, rect.y + TITLE, rect.w - LEFT - 6, rect.h - TITLE - FOOT];
   const y = (value) => top + (h * (high - value)) / room;
   const x = place(world.actions, left, w);
@@ -30,9 +31,10 @@ export function paintCandidates(context, state, rect, theme) {
   const longest = world.taus.at(-1);
   const each = wide / taus.length;
   progress.forEach((gains, k) => {
-    context.globalAlpha = move.values[k] === null ? 0.25 : 1; // it was tried here before
+    context.globalAlpha = 0.2; // it was tried here before
     gains.forEach((gain, t) => {
       context.fillStyle = horizonColour(taus[t], longest);
+      if (values[k] !== null) context.globalAlpha = strength(t);
       const from = Math.min(y(0), y(gain));
       context.fillRect(x(k) - wide / 2 + t * each, from, Math.max(1, each - 0.4), Math.max(1, Math.abs(y(gain) - y(0))));
     });
@@ -47,6 +49,9 @@ export function paintCandidates(context, state, rect, theme) {
   paintLabels(context, state, { left, top, w, h, y, low, high, rect, x }, theme);
 }
 
+/** Neighbouring horizons have nearly one colour; every other one is paler. */
+const strength = (t) => (t % 2 ? 0.55 : 1);
+
 /** Actions of one number lie where that number is, all others beside each other. */
 function place(actions, left, w) {
   if (actions[0].length === 1) return (k) => left + 14 + ((actions[k][0] + 1) / 2) * (w - 28);
@@ -58,18 +63,22 @@ function paintLabels(context, state, { left, top, w, h, y, low, high, rect, x },
   const { taus, candidate } = route.steps[step];
   context.font = "11px system-ui, sans-serif";
   context.textBaseline = "middle";
-  let after = rect.x;
-  for (const tau of taus.length > 6 ? [taus[0], taus.at(-1)] : taus) {
+  context.fillStyle = theme.soft;
+  context.fillText("gain of exp(G) at", rect.x, rect.y + 30.5);
+  let after = rect.x + context.measureText("gain of exp(G) at").width + 10;
+  for (const [t, tau] of [...taus.entries()].filter(([t]) => taus.length <= 4 || t === 0 || t === taus.length - 1)) {
     context.fillStyle = horizonColour(tau, world.taus.at(-1));
+    context.globalAlpha = strength(t);
     context.fillRect(after, rect.y + 25, 10, 10);
+    context.globalAlpha = 1;
     context.fillStyle = theme.soft;
-    context.fillText(`at τ = ${tau}`, after + 14, rect.y + 30.5);
-    after += 28 + context.measureText(`at τ = ${tau}`).width;
+    context.fillText(`τ = ${tau}`, after + 14, rect.y + 30.5);
+    after += 26 + context.measureText(`τ = ${tau}`).width;
   }
   context.textAlign = "right";
   for (const value of new Set([low, 0, high])) {
-    const crowded = value === 0 && Math.min(high, -low) > 0 && Math.min(y(0) - top, top + h - y(0)) < 14;
-    if (!crowded) context.fillText(number(value, 2).replace("-", "−"), left - 6, y(value));
+    const crowded = value !== 0 && Math.abs(y(value) - y(0)) < 14;
+    if (!crowded) context.fillText(signed(value), left - 6, y(value));
   }
   context.textBaseline = "bottom";
   const bottom = rect.y + rect.h;
@@ -78,6 +87,11 @@ function paintLabels(context, state, { left, top, w, h, y, low, high, rect, x },
       context.textAlign = "center";
       context.fillText(String(value).replace("-", "−"), left + 14 + ((value + 1) / 2) * (w - 28), bottom);
     }
+    context.textAlign = "left";
+    context.fillText("action", rect.x, bottom);
+  } else if (world.actions.length <= LABELLED && world.actions[0].length <= LABELLED) {
+    context.textAlign = "center";
+    world.actions.forEach((action, k) => context.fillText(action.map((value) => signed(value)).join(" "), x(k), bottom));
     context.textAlign = "left";
     context.fillText("action", rect.x, bottom);
   } else {

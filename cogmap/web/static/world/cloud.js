@@ -4,7 +4,6 @@ import { paintBar, sharedRange } from "cogmap/field.js";
 import { nearest } from "cogmap/geometry.js";
 import { paintRing } from "cogmap/maze.js";
 import { GREEN, colour, horizonColour } from "cogmap/scales.js";
-import { number } from "cogmap/state.js";
 import { say, title } from "cogmap/world/sheet.js";
 import { routePoints, tauOf, words } from "cogmap/world/state.js";
 
@@ -102,7 +101,7 @@ function paintWay(context, state, way, theme) {
 function paintHover(context, { world, hover }, at, rect, theme) {
   paintRing(context, at, 6, theme);
   context.font = "12px system-ui, sans-serif";
-  const text = `#${hover}: ${words(world.names.slice(0, 6), world.rows[hover], number)}`;
+  const text = !world.names.length ? `#${hover}` : `#${hover}: ${words(world.names.slice(0, 6), world.rows[hover])}`;
   const wide = context.measureText(text).width + 12;
   const x = Math.max(rect.x, Math.min(rect.x + rect.w - wide, at[0] + 10));
   const y = at[1] > rect.y + 60 ? at[1] - 30 : at[1] + 12;

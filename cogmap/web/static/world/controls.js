@@ -1,8 +1,11 @@
 // The HTML controls of a world without a maze: what they do, and how they follow the state.
 
+import { sentence } from "cogmap/connection.js";
 import { fill, find, on, put } from "cogmap/elements.js";
-import { number } from "cogmap/state.js";
-import { sights, tauOf, words } from "cogmap/world/state.js";
+import { sights, signed, tauOf, words } from "cogmap/world/state.js";
+
+const SMALL = 128; // pixels of a picture whose pixels are to be seen
+const NAMED = 12; // numbers of an observation that are told one by one
 
 export function bindControls(app, { journey, plane, aim }) {
   on("theme", "click", () => app.change({ dark: !app.state.dark }));
@@ -19,7 +22,8 @@ export function bindControls(app, { journey, plane, aim }) {
     journey.show(Number(box.value));
   });
   on("play", "click", () => journey.play());
-  app.onChange(sync);
+  on("frame", "load", (image) => image.classList.toggle("small", image.naturalWidth < SMALL));
+  app.onChange((state) => sync(state, app.source));
 }
 
 /** Fills what depends on the world alone. */
@@ -28,16 +32,20 @@ export function describe({ world }) {
   put("world", "textContent", world.name);
   put("trained", "textContent", world.trained);
   put("frame-box", "hidden", !world.frames);
-  put("plan-box", "hidden", !world.plans);
+  for (const id of ["plan-box", "side", "along", "decision"]) put(id, "hidden", !world.plans);
+  put("no-world", "hidden", world.plans);
+  put("start", "hidden", world.pictures); // a picture has no words
   put("horizon", "max", String(world.taus.length - 1));
-  const first = world.names.slice(0, 2).map((name) => `${name}>=0`).join(",");
-  put("goal", "placeholder", world.own_goals ? "the world's own" : `such as ${first}`);
-  put("goal-help", "textContent", `Numbers: ${world.names.slice(0, 12).join(", ")}. Or click a point.`);
+  const example = world.names.slice(0, 2).map((name) => `${name}>=0`).join(",") || "#0";
+  put("goal", "placeholder", world.own_goals ? "the world's own" : `such as ${example}`);
+  const named = world.names.length > NAMED ? "..., " + world.names.at(-1) : "";
+  const numbers = `Numbers: ${[...world.names.slice(0, NAMED), named].filter(Boolean).join(", ")}. Or click a point.`;
+  put("goal-help", "textContent", world.pictures ? "Click a point." : numbers);
   put("start", "placeholder", "as a reset begins");
 }
 
 /** Brings every control in line with the state. */
-function sync(state) {
+function sync(state, source) {
   const { world, route, step } = state;
   document.documentElement.dataset.theme = state.dark ? "dark" : "light";
   put("theme", "textContent", state.dark ? "Light" : "Dark");
@@ -55,7 +63,13 @@ function sync(state) {
   for (const name of ["goal", "start"]) put(name, "value", state[name]);
   put("seed", "value", String(state.seed));
   put("plan", "textContent", state.planning ? "Stop" : "Plan");
-  put("goal-read", "textContent", state.field ? `Towards ${state.field.goal}` : "");
+  put("goal-read", "textContent", state.field ? `Towards ${readable(state.field.goal)}` : "");
+  put("goal-warning", "textContent", state.field?.warning ? sentence(state.field.warning) : "");
+  put("goal-warning", "hidden", !state.field?.warning);
+  const row = state.hover ?? goalRow(state.goal);
+  const picture = world.pictures && row !== null ? source.picture(row) : null;
+  put("goal-picture", "hidden", !picture);
+  if (picture) put("goal-picture", "src", picture);
   const seen = sights(route);
   put("step", "max", String(Math.max(0, seen.length - 1)));
   put("step", "value", String(step));
@@ -68,11 +82,22 @@ function sync(state) {
   put("reading", "textContent", sight ? reading(state, sight, seen.length) : "");
 }
 
+/** The row of the sample that a goal names, or null. */
+function goalRow(text) {
+  const found = /^\s*#(\d+)\s*$/.exec(text);
+  return found ? Number(found[1]) : null;
+}
+
+/** Ranges without one of their ends as one would write them. */
+function readable(goal) {
+  return goal.replace(/ in (\S+)\.\.inf/g, " ≥ $1").replace(/ in -inf\.\.([^\s,]+)/g, " ≤ $1").replace(/ in (\S+?)\.\.(\S+)/g, " in $1 to $2");
+}
+
 /** The sight that is looked at in words. */
 function reading({ world, step }, sight, count) {
-  const seen = words(world.names.slice(0, 12), sight.observation, number);
-  const place = `${Math.min(step, count - 1) + 1} of ${count}: ${seen}${sight.at_goal ? ", at the goal" : ""}.`;
+  const seen = [words(world.names.slice(0, NAMED), sight.observation), sight.at_goal ? "at the goal" : ""];
+  const place = `${Math.min(step, count - 1) + 1} of ${count}: ${seen.filter(Boolean).join(", ") || "on the way"}.`;
   if (sight.action === undefined) return `${place} The end.`;
-  const action = sight.action.map((value) => number(value, 2).replace("-", "−")).join(", ");
-  return `${place} Action ${action}, for it spoke τ = ${sight.horizon} with V = ${number(sight.value, 2).replace("-", "−")}.`;
+  const action = sight.action.slice(0, NAMED).map((value) => signed(value)).join(", ");
+  return `${place} Action ${action}: τ = ${sight.horizon} argued for it, V = ${signed(sight.value)}.`;
 }

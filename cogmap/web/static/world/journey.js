@@ -37,7 +37,7 @@ export function followJourney(app, guarded) {
     if (signal.aborted) return;
     app.change({ planning: false, busy: "" });
     if (!whole) return app.change({ route: null });
-    app.change({ status: outcomeText(route), step: firstAtGoal(route) });
+    app.change({ status: outcomeText(route, app.state.world), step: firstAtGoal(route) });
     replace();
   }
 
@@ -92,12 +92,16 @@ function firstAtGoal(route) {
   return Math.max(0, Math.floor((there < 0 ? seen.length : there) / 2));
 }
 
-function outcomeText({ failure, outcome, begun }) {
+function outcomeText({ failure, outcome, steps: moves }, { budget }) {
   if (failure) return failure;
   if (!outcome) return "No outcome.";
   const { success, steps, stayed, seconds } = outcome;
-  const held = success && stayed !== null ? `; at the goal for ${Math.round(100 * stayed)} % of the time since` : "";
+  const count = `${steps} environment step${steps === 1 ? "" : "s"}`;
   const time = seconds === null ? "" : ` (${number(seconds, 2)} s)`;
-  const warning = begun?.warning ? ` Note: ${begun.warning}` : "";
-  return `${success ? "Reached the goal" : "Did not reach the goal"} in ${steps} environment steps${held}${time}.${warning}`;
+  if (!success && steps < budget) return `The episode was over after ${count}, without reaching the goal${time}.`;
+  if (!success) return `Did not reach the goal in ${count}${time}.`;
+  if (stayed === null) return steps ? `Reached the goal in ${count}${time}.` : "It began at the goal.";
+  const first = sights({ steps: moves, outcome }).findIndex(({ at_goal: there }) => there);
+  const when = first < 0 ? "" : first === 0 ? " at once" : ` with move ${first} of ${moves.length}`;
+  return `Reached the goal${when}, and was there for ${Math.round(100 * stayed)} % of the time since; ${count}${time}.`;
 }

@@ -14,7 +14,9 @@ export function followPointer(app, { cloud, ribbon }, { journey, plane, aim }) {
   cloud.canvas.addEventListener("pointerleave", () => app.change({ hover: null }));
   cloud.canvas.addEventListener("click", (event) => {
     const row = rowNear(app.state, cloud.rect(), cloud.at(event));
-    if (row !== null && app.source.live) aim({ goal: `#${row}` });
+    if (row === null) return;
+    if (app.source.live) aim({ goal: `#${row}` });
+    else if (!app.state.world.plans) app.choose(app.source.pick(row, app.state.points));
   });
   for (const kind of ["pointermove", "pointerdown"]) {
     ribbon.canvas.addEventListener(kind, (event) => {

@@ -9,6 +9,7 @@ export function serverSource() {
     world: () => json("/api/world"),
     points: (tau, method) => json(`/api/world/points?${query({ tau, method })}`),
     places: (asked) => json("/api/world/places", posted(asked)),
+    picture: (row) => `/api/world/picture?${query({ row })}`,
     field: (asked) => json(`/api/world/field?${query(given(asked))}`),
     plan: (asked, onLine, signal) => stream("/api/world/plan", asked, onLine, signal),
     health: () => json("/api/health"),

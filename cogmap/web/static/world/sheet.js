@@ -15,6 +15,7 @@ export function followSheet(app, canvas, height, paint) {
   function draw() {
     due = false;
     const { w, h } = rect();
+    if (w <= 0) return; // it is hidden
     const density = globalThis.devicePixelRatio || 1;
     const [wide, tall] = [Math.round(w * density), Math.round(h * density)];
     if (canvas.width !== wide || canvas.height !== tall) {

@@ -1,5 +1,7 @@
 // All that the page of a world without a maze knows; changed through app.change, which redraws.
 
+import { number } from "cogmap/state.js";
+
 export function initialState() {
   return {
     dark: false,
@@ -47,7 +49,11 @@ export function routePoints({ route, points }) {
   return own ? seen.map(({ place }) => place) : null;
 }
 
-/** An observation in words. */
-export function words(names, observation, number) {
-  return names.map((name, k) => `${name} ${number(observation[k], 3).replace("-", "−")}`).join(", ");
+export function signed(value, digits = 2) {
+  return number(value, digits).replace("-", "−");
+}
+
+/** An observation in words; empty for a picture. */
+export function words(names, observation) {
+  return names.map((name, k) => `${name} ${signed(observation[k], 3)}`).join(", ");
 }
