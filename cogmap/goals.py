@@ -19,7 +19,7 @@ from cogmap import runs
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
 
-SET = 16  # seen rows that stand for a goal
+SET = 64  # seen rows that stand for a goal
 ACTIONS = 4096  # about, of those taken that are kept
 FAR = 3.0  # typical changes of a number from the nearest seen row: nothing seen is like it
 LOOKED_AT = 1 << 16  # seen rows that are searched for a goal's

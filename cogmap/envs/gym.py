@@ -37,7 +37,7 @@ EPISODE, SHORT_EPISODE = 2000, 200  # steps of an episode that is recorded
 HELD_OUT = 1 << 20  # added to the seed: other episodes, to check what was learned
 BUDGET = 1000  # steps of an episode, where the environment has no limit of its own
 RADII = (1, 2)  # decisions ahead at which a candidate is judged
-TRIES = 200  # resets until one begins as it was asked to
+TRIES = 1000  # resets until one begins as it was asked to
 
 
 @dataclass(frozen=True)
@@ -201,8 +201,8 @@ class GymWorld:
         if temporal.steps == 0:
             temporal = replace(temporal, steps=UPDATES)
         planning = settings.planning
-        if table.momentum and planning == Planning():  # what swings comes by the same place again
-            planning = replace(planning, radii=RADII, memory=False)
+        if table.momentum and planning == Planning():  # far along one action it would fly off
+            planning = replace(planning, radii=RADII)
         world = replace(self, hold=table.hold, episode=episode, context=context)
         settled = replace(settings, exploration=exploration, temporal=temporal, planning=planning)
         return world, settled
