@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import socket
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("fastapi")
-uvicorn = pytest.importorskip("uvicorn")
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("uvicorn")
+pytest.importorskip("playwright.sync_api")
 
-from cogmap.cli import main  # noqa: E402
-from cogmap.web.server import create_app  # noqa: E402
+from browsing import PHONE, Server, needs_chromium, settle, sideways, state
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium; `make test` installs it")
+from cogmap.cli import main
+from cogmap.web.server import create_app
+
+pytestmark = needs_chromium
 
 ROOT = Path(__file__).parent.parent
 LARGE = ROOT / "models/pointmaze-large"
@@ -29,82 +25,23 @@ TINY = {"steps": 4, "lags": 1, "batch": 32, "width": 16, "embedding": 8, "tau-ma
 TINY |= {"walk-steps": 3000, "action-steps": 400, "dynamics.steps": 4, "dynamics.width": 16}
 MAP = "cogmap?.state.map"
 ROUTE = "cogmap?.state.routes.A?.outcome && !cogmap.state.planning"
-PHONE = {"width": 360, "height": 740}
 
 
-class Server:
-    """The page's server in a thread, on a port of its own."""
-
-    def __init__(self, work: Path, port: int | None = None, run: Path = LARGE) -> None:
-        if port is None:
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                port = free.getsockname()[1]
-        self.port, self.url = port, f"http://127.0.0.1:{port}/"
-        app = create_app(run, work=work, training=TINY)
-        config = uvicorn.Config(app, port=port, log_level="critical", timeout_graceful_shutdown=1)
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
-        self._thread.start()
-        while not self._server.started:
-            time.sleep(0.02)
-
-    def stop(self) -> None:
-        self._server.should_exit = True
-        self._thread.join(timeout=20)
+def serve(work: Path, port: int | None = None, run: Path = LARGE) -> Server:
+    return Server(create_app(run, work=work, training=TINY), port)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    running = Server(tmp_path_factory.mktemp("drawn"))
+    running = serve(tmp_path_factory.mktemp("drawn"))
     yield running
     running.stop()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with playwright.sync_playwright() as play:
-        running = play.chromium.launch(executable_path=CHROMIUM, args=root)
-        yield running
-        running.close()
-
-
 @pytest.fixture
-def visit(browser):
-    """Opens pages; afterwards none of them had an error or asked another host for anything."""
-    contexts, wrong = [], []
-
-    def open_page(url, *, forgiven=(), ready=ROUTE, prepare=lambda page: None, **settings):
-        context = browser.new_context(**({"viewport": {"width": 1280, "height": 800}} | settings))
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-
-        def console(message):
-            if message.type == "error" and not any(word in message.text for word in forgiven):
-                wrong.append(message.text)
-
-        def request(asked):
-            if not asked.url.startswith((url, "data:", "blob:")):
-                wrong.append(f"asked for {asked.url}")
-
-        page.on("console", console)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", request)
-        prepare(page)
-        page.goto(url)
-        page.wait_for_function(ready)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not wrong
-
-
-def state(page, name):
-    return page.evaluate(f"cogmap.state.{name}")
+def visit(visit):
+    """Opens pages of mazes; ready when the first route is there."""
+    return lambda url, ready=ROUTE, **settings: visit(url, ready=ready, **settings)
 
 
 def rested(page):
@@ -141,15 +78,6 @@ def shade(page, place, pane="learned"):
         }""",
         [x, y],
     )
-
-
-def settle(page):
-    """Two frames: what has changed is drawn."""
-    page.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go, 30)))")
-
-
-def sideways(page):
-    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
 
 
 def test_the_page_opens_with_a_route_and_a_click_sets_another_goal(server, visit):
@@ -372,13 +300,13 @@ def test_dark_and_light_follow_the_system_and_the_button(server, visit):
 
 
 def test_a_server_that_stops_is_told_and_the_page_recovers(visit, tmp_path):
-    first = Server(tmp_path / "drawn")
+    first = serve(tmp_path / "drawn")
     page = visit(first.url, forgiven=["ERR_", "Failed to load"])
     first.stop()
     page.fill("#horizon", "2")
     page.wait_for_selector("#banner:not([hidden])")
     assert "cogmap serve" in page.inner_text("#banner")
-    again = Server(tmp_path / "drawn", port=first.port)
+    again = serve(tmp_path / "drawn", port=first.port)
     try:
         page.wait_for_selector("#banner", state="hidden")
         page.wait_for_function(ROUTE)
@@ -414,7 +342,7 @@ def test_a_report_opens_from_disk_without_a_server(visit, tmp_path):
 
 
 def test_a_run_that_learned_from_pictures_shows_what_it_sees(visit, tmp_path):
-    server = Server(tmp_path, run=ROOT / "models/pointmaze-large-image")
+    server = serve(tmp_path, run=ROOT / "models/pointmaze-large-image")
     try:
         page = visit(server.url, ready=MAP)
         loaded = (

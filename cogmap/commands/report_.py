@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cogmap import runs
 from cogmap.agent import Agent
 from cogmap.cli import Report
-from cogmap.commands.worlds import EpisodeBar, as_told
+from cogmap.commands.worlds import EpisodeBar, told
 from cogmap.envs.tasks import pairs_file
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import Evaluation, evaluate
@@ -22,9 +20,7 @@ def run(settings: Report) -> None:
         from cogmap.web.terrain import without_map
     except ImportError as error:
         raise CogmapError(f"the report needs {error.name}; pip install 'cogmap[web]'.") from None
-    agent = Agent.load(settings.run, device="cpu")
-    if agent.world is not None:
-        as_told(agent.world, settings)  # what a maze cannot be told is said now
+    agent = told(Agent.load(settings.run, device="cpu"), settings, goals=True)
     runs.check_writable(settings.html)  # before minutes are spent, not after
     text, result = (of_a_world if without_map(agent) else of_a_maze)(agent, settings)
     runs.replace_file(settings.html, lambda temporary: temporary.write_text(text, encoding="utf-8"))
@@ -57,11 +53,9 @@ def of_a_world(agent: Agent, settings: Report) -> tuple[str, Evaluation | None]:
     from cogmap.web.terrain import Terrain
     from cogmap.web.terrain_report import page, page_of_goals
 
-    if agent.world is None:
-        terrain = Terrain(settings.run, agent=agent)
-        return page_of_goals(terrain, [] if settings.goal is None else [settings.goal]), None
-    agent = replace(agent, world=as_told(agent.world, settings))
     terrain = Terrain(settings.run, agent=agent)
+    if agent.world is None:
+        return page_of_goals(terrain, settings.goal), None
     planner = agent.planner(settings.planner, world=terrain.world)
     episodes = EPISODES if settings.episodes is None else settings.episodes
     result = evaluated(agent, settings, episodes=episodes)

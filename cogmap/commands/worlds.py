@@ -76,6 +76,19 @@ def read_radii(text: str | None) -> tuple[int, ...] | None:
         raise CogmapError(f"radii {text!r}; give whole numbers as 1,2,3,4,6.") from None
 
 
+def told(agent: Agent, settings: Told, *, goals: bool = False) -> Agent:
+    """The agent in its world as the flags change it. `goals`: --goal needs no world."""
+    if agent.world is not None:
+        return dataclasses.replace(agent, world=as_told(agent.world, settings))
+    given = {"goal": settings.goal, "start": settings.start, "stay": settings.stay}
+    for name, value in given.items():
+        if value is not None and not (goals and name == "goal"):
+            raise CogmapError(
+                f"--{name} {value}: this run was learned from data alone; it has no world to tell."
+            )
+    return agent
+
+
 class EpisodeBar:
     """A progress bar of finished episodes, drawn once there is something to show."""
 

@@ -176,7 +176,7 @@ class Terrain:
 
     def marks(self, rows: np.ndarray) -> list[int]:
         """Rows of the sample that are most like some observations. (N, ...)"""
-        gaps = (self.look(rows)[:, None] - self._looks.numpy()) / self._spread
+        gaps = (self.look(rows)[:, None].astype(float) - self._looks.numpy()) / self._spread
         return np.unique(np.square(gaps).sum(-1).argmin(1)).tolist()
 
     def field(self, goals: np.ndarray, tau: int) -> np.ndarray:

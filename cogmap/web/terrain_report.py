@@ -66,13 +66,10 @@ def page(terrain: Terrain, result: Evaluation, world: World, planner: Planner) -
     return _page(terrain, stored, parts)
 
 
-def page_of_goals(terrain: Terrain, goals: Sequence[str]) -> str:
-    """G towards some goals as one file, where there is no world to plan in.
-
-    By default the goals are some of the sample.
-    """
-    rows = np.linspace(0, len(terrain.rows) - 1, min(GOALS, len(terrain.rows))).round().astype(int)
-    wanted = [terrain.goal(goal) for goal in goals or [f"#{row}" for row in rows]]
+def page_of_goals(terrain: Terrain, goal: str | None) -> str:
+    """G towards a goal, or by default some of the sample, where there is no world to plan in."""
+    some = [terrain.goal(f"#{row}") for row in spread(range(len(terrain.rows)), GOALS)]
+    wanted = some if goal is None else [terrain.seen.goal(goal)]
     routes: list[dict[str, Any]] = [
         {"title": f"{number}: {goal.text}", "goal": goal.text, "warning": goal.warning}
         | {"marks": terrain.marks(goal.rows), "seed": 0, "steps": [], "outcome": None}

@@ -1,0 +1,53 @@
+"""What tests of pages share: a server in a thread, and what a browser shows."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium")
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="needs chromium; `make test` installs it"
+)
+PHONE = {"width": 360, "height": 740}
+
+
+class Server:
+    """A page's server in a thread, on a port of its own."""
+
+    def __init__(self, app: Any, port: int | None = None) -> None:
+        import uvicorn
+
+        if port is None:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
+        self.port, self.url = port, f"http://127.0.0.1:{port}/"
+        config = uvicorn.Config(app, port=port, log_level="critical", timeout_graceful_shutdown=1)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(timeout=20)
+
+
+def state(page, name):
+    return page.evaluate(f"cogmap.state.{name}")
+
+
+def settle(page):
+    """Two frames: what has changed is drawn."""
+    page.evaluate("() => new Promise((go) => requestAnimationFrame(() => setTimeout(go, 30)))")
+
+
+def sideways(page):
+    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
