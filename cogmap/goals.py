@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from cogmap.errors import CogmapError
 
 SET = 64  # seen rows that stand for a goal
 ACTIONS = 4096  # about, of those taken that are kept
+FEW = 8  # seen rows of a goal; what leads to fewer is hardly learned
 FAR = 3.0  # typical changes of a number from the nearest seen row: nothing seen is like it
 LOOKED_AT = 1 << 16  # seen rows that are searched for a goal's
 
@@ -34,7 +35,7 @@ class Goal:
     text: str  # as the user would say it
     rows: np.ndarray  # (S, ...) observations, any of which will do
     reached: Reached
-    warning: str = ""  # one line, where nothing seen is like it
+    warning: str = ""  # one line, where nothing or little that was seen is like it
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,9 @@ class Seen:
                 low[place] = value - self.change[place]
                 high[place] = value + self.change[place]
                 parts.append(f"{self.names[place]} = {value:g}")
-        return self._where(low, high, ", ".join(parts), here)
+        goal = self._where(low, high, ", ".join(parts), here)
+        count = int(goal.reached(self.rows).sum())
+        return goal if goal.warning else replace(goal, warning=self._rare(count))
 
     def satisfying(self, predicate: Callable, text: str, here: np.ndarray | None = None) -> Goal:
         """Whatever a function of one observation calls true."""
@@ -203,7 +206,16 @@ class Seen:
             raise CogmapError(f"goal {text}: it raised {error!r} on a seen row.") from None
         if not len(held):
             raise CogmapError(f"goal {text}: no seen row satisfies it; record more, or widen it.")
-        return Goal(text, self.rows[_spread(held)], reached)
+        return Goal(text, self.rows[_spread(held)], reached, self._rare(len(held)))
+
+    def _rare(self, count: int) -> str:
+        """A warning where a goal was seen a few times only, else nothing."""
+        if not 0 < count < FEW:
+            return ""
+        return (
+            f"only {count} of {len(self.rows):,} seen observations are like this goal, so what "
+            "leads there may be poorly learned; record more, or widen it."
+        )
 
     def _whole(self, here: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray]:
         """Makes what the models see into what the world shows in an episode that begins `here`."""

@@ -65,6 +65,13 @@ def test_a_goal_that_nothing_resembles_says_so_with_the_nearest(seen):
     assert seen.goal("cos=1").warning == ""
 
 
+def test_a_goal_that_was_seen_a_few_times_says_so(seen):
+    low, high = np.sort(seen.rows[:, 2])[[-3, -1]]
+    assert "only 3 of" in seen.goal(f"speed={low}..{high}").warning
+    assert "only 3 of" in seen.goal(lambda row: row[2] >= low).warning
+    assert seen.goal(seen.rows[100]).warning == ""  # a whole observation always is
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
