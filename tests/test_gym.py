@@ -85,13 +85,17 @@ def test_a_held_action_lasts_as_long_as_it_was_learned_to(agent):
     assert len(controller.memory.chosen) == 2 and actions[0] == actions[1] == actions[2]
 
 
-def test_a_goal_environment_has_goals_and_success_of_its_own(tmp_path):
-    world = GymWorld("tests.worlds_of_gym:Reach", hold=1)
+@pytest.mark.parametrize("env", ["Reach", "Paid"])
+def test_a_goal_environment_has_goals_and_success_of_its_own(env, tmp_path):
+    world = GymWorld(f"tests.worlds_of_gym:{env}", hold=1)
     assert world.has_goals and world.observation_shape == (2,)
     assert "desired_goal" not in " ".join(world.observation_names)
     agent = cogmap.train(world, SETTINGS, tmp_path / "run")
     result = cogmap.evaluate(agent, episodes=10, budget=20)
     assert result.sr == 1.0
+    assert any(episode.steps > 1 for episode in result.episodes)  # nobody is there for nothing
+    few = agent.world.tasks(None, episodes=10, budget=2, seed=0)
+    assert floor(agent.world, few).sr < 1.0
 
 
 def test_what_an_episode_cannot_change_is_taken_as_it_is(tmp_path):

@@ -97,6 +97,13 @@ class Reach(Line):
         return -float(np.abs(achieved - desired).max() > 0.01)
 
 
+class Paid(Reach):
+    """The same with 1 at the goal and 0 elsewhere, as some pay."""
+
+    def compute_reward(self, achieved, desired, info):
+        return float(np.abs(achieved - desired).max() < 0.01)
+
+
 class Lamp(Line):
     """Where it is, where a lamp shines, which an episode cannot change, and how far that is."""
 

@@ -37,6 +37,7 @@ EPISODE, SHORT_EPISODE = 2000, 200  # steps of an episode that is recorded
 HELD_OUT = 1 << 20  # added to the seed: other episodes, to check what was learned
 BUDGET = 1000  # steps of an episode, where the environment has no limit of its own
 RADII = (1, 2)  # decisions ahead at which a candidate is judged
+SUCCESS = ("is_success", "success")  # what an environment's info may call it
 TRIES = 1000  # resets until one begins as it was asked to
 
 
@@ -316,22 +317,23 @@ class GymRun:
 
     def __init__(self, world: GymWorld, tasks: Sequence[Task], seen: Seen) -> None:
         self._world, self._envs = world, [world.make() for _ in tasks]
-        self._now = [self._reset(env, task, seen) for env, task in zip(self._envs, tasks)]
+        begun = [self._reset(env, task, seen) for env, task in zip(self._envs, tasks)]
+        self._now = [now for now, _ in begun]
         self._goals = [self._goal(task, now, seen) for task, now in zip(tasks, self._now)]
         self.goals = np.stack([goal.rows for goal in self._goals])
-        self.there = np.array([self._arrived(k, {}) for k in range(len(tasks))])
+        self.there = np.array([self._arrived(k, info) for k, (_, info) in enumerate(begun)])
         self.succeeded = self.there.copy()
         self.ended = np.zeros(len(tasks), bool)
         self._inside = np.zeros(len(tasks))
 
-    def _reset(self, env: gymnasium.Env, task: Task, seen: Seen) -> Any:
+    def _reset(self, env: gymnasium.Env, task: Task, seen: Seen) -> tuple[Any, dict[str, Any]]:
         seed, world = int(task.start[0]), self._world
         for attempt in range(TRIES):
-            now, _ = env.reset(seed=(seed + attempt) % (1 << 31))
+            now, info = env.reset(seed=(seed + attempt) % (1 << 31))
             if world.start is None:
-                return now
+                return now, info
             if seen.goal(world.start, world.seeing.encode(now)).reached(world.encode(now)[None])[0]:
-                return now
+                return now, info
         raise CogmapError(
             f"{self._world.name}: none of {TRIES} resets began with {self._world.start}."
         )
@@ -351,14 +353,15 @@ class GymRun:
     def _arrived(self, k: int, info: dict[str, Any]) -> bool:
         """Whether an episode is at its goal: by the environment's word, if it has goals."""
         now, world = self._now[k], self._world
-        if world.has_goals and world.goal is None:
-            if "is_success" in info:
-                return bool(info["is_success"])
-            reward = self._envs[k].unwrapped.compute_reward(  # type: ignore[attr-defined]
-                now["achieved_goal"], now["desired_goal"], info
-            )
-            return bool(reward >= 0)  # a sparse reward is -1 on the way and 0 there
-        return bool(self._goals[k].reached(world.encode(now)[None])[0])
+        if not (world.has_goals and world.goal is None):
+            return bool(self._goals[k].reached(world.encode(now)[None])[0])
+        for word in SUCCESS:
+            if word in info:
+                return bool(info[word])
+        # A sparse reward is as good as at the goal itself; where that is 0 or 1 differs.
+        reward = self._envs[k].unwrapped.compute_reward  # type: ignore[attr-defined]
+        wanted = now["desired_goal"]
+        return bool(reward(now["achieved_goal"], wanted, info) >= reward(wanted, wanted, info))
 
     @property
     def finished(self) -> np.ndarray:
