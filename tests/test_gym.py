@@ -98,6 +98,24 @@ def test_a_goal_environment_has_goals_and_success_of_its_own(env, tmp_path):
     assert floor(agent.world, few).sr < 1.0
 
 
+def test_an_episode_that_ended_is_recorded_as_staying_there():
+    world = GymWorld("tests.worlds_of_gym:Ditch", 1, kwargs={"length": 5}, linger=5)
+    episodes = recorded(world, steps=300, each=100, seed=0)
+    ended = [rows for rows, _ in episodes if rows[-1] == 0.0]
+    assert ended and all((rows[-6:] == 0.0).all() and rows[-7] > 0.0 for rows in ended)
+    cut = [rows for rows, _ in recorded(world, steps=300, each=4, seed=0)]
+    assert all(len(rows) == 5 for rows in cut)  # of being cut nothing follows
+
+
+def test_where_episodes_end_early_pairs_are_recorded_at_short_lags():
+    told = []
+    world, settings = GymWorld("tests.worlds_of_gym:Ditch", kwargs={"length": 5}).settled(
+        cogmap.RunSettings(), tell=told.append
+    )
+    assert 1 < world.linger == settings.temporal.recorded < settings.temporal.tau_max
+    assert "end early" in "\n".join(told)
+
+
 def test_what_an_episode_cannot_change_is_taken_as_it_is(tmp_path):
     told = []
     world, settings = GymWorld(

@@ -35,6 +35,19 @@ class Line(gymnasium.Env):
         return picture
 
 
+class Ditch(Line):
+    """Ends at its left end, which is no way to anywhere."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = self.length // 2
+        return self.seen(), {}
+
+    def step(self, action):
+        seen, reward, _, _, info = super().step(action)
+        return seen, reward, self.place == 0, False, info
+
+
 class Breaking(Line):
     """Raises at one place."""
 

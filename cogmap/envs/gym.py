@@ -35,6 +35,7 @@ from cogmap.settings import RunSettings
 STEPS, UPDATES = 200_000, 2000  # of the environment that are recorded, and of a training
 EPISODE, SHORT_EPISODE = 2000, 200  # steps of an episode that is recorded
 HELD_OUT = 1 << 20  # added to the seed: other episodes, to check what was learned
+LINGER = 64  # decisions for which an episode that has ended is recorded as staying there, at most
 BUDGET = 1000  # steps of an episode, where the environment has no limit of its own
 RADII = (1, 2)  # decisions ahead at which a candidate is judged
 SUCCESS = ("is_success", "success")  # what an environment's info may call it
@@ -56,6 +57,7 @@ class GymWorld:
     start: str | None = None  # how episodes of an evaluation begin
     stay: bool = False  # whether an episode goes on at its goal, to see whether it is held
     episode: int = EPISODE  # steps of each that is recorded
+    linger: int = 0  # rows for which one that has ended by itself is recorded as staying there
     context: Context | None = field(default=None, compare=False)  # what an episode cannot change
     seen: Seen | None = field(default=None, repr=False, compare=False)  # to choose goals from
     rendered: bool = False  # whether frames are wanted
@@ -150,7 +152,7 @@ class GymWorld:
         told: dict[str, Any] = {"kind": self.KIND, "env": self.env, "hold": self.hold}
         told |= {"package": self.package, "kwargs": self.kwargs, "names": list(self.names)}
         told |= {"goal": self.goal, "start": self.start, "stay": self.stay}
-        told["episode"] = self.episode
+        told |= {"episode": self.episode, "linger": self.linger}
         if self.context is not None:
             fixed, carried = self.context.mask.tolist(), self.context.carried.tolist()
             told["context"] = {"fixed": fixed, "carried": carried}
@@ -191,12 +193,16 @@ class GymWorld:
                 f"{episode} steps, to see many of them, and "
                 "taken out of what the models see."
             )
+        linger = min(LINGER, max(1, table.length // 2))
+        if temporal.recorded == "auto" and temporal.loss == "softmax" and linger < LINGER:
+            tell(
+                f"episodes here end early, after {table.length} decisions as a rule: pairs are "
+                f"recorded up to {linger} decisions apart."
+            )
+            temporal = replace(temporal, recorded=linger)
         if temporal.tau_max == "auto":
-            length = min(episode // table.hold, table.length)  # decisions of a typical episode
-            room = 1 << max(2, (length // 2).bit_length() - 1)
-            temporal = replace(temporal, tau_max=min(table.tau_max, room))
-            if room < table.tau_max:
-                tell(f"tau_max {room}: episodes here are short, {length} decisions as a rule.")
+            room = min(episode // table.hold // 2, table.longest)
+            temporal = replace(temporal, tau_max=min(table.tau_max, power_below(room)))
         if temporal.tied == "auto":
             temporal = replace(temporal, tied=False)  # what swings does not swing back alike
         if temporal.steps == 0:
@@ -204,7 +210,7 @@ class GymWorld:
         planning = settings.planning
         if table.momentum and planning == Planning():  # far along one action it would fly off
             planning = replace(planning, radii=RADII)
-        world = replace(self, hold=table.hold, episode=episode, context=context)
+        world = replace(self, hold=table.hold, episode=episode, linger=linger, context=context)
         settled = replace(settings, exploration=exploration, temporal=temporal, planning=planning)
         return world, settled
 
@@ -397,6 +403,11 @@ class GymRun:
 
     def shortest(self) -> np.ndarray | None:
         return None
+
+
+def power_below(limit: int) -> int:
+    """The largest power of two that is no larger."""
+    return 1 << max(0, limit.bit_length() - 1)
 
 
 def read_kwargs(text: str | None) -> dict[str, Any]:

@@ -2,6 +2,10 @@
 
 A part is a few episodes with a seed of its own. Finished parts stay on disk, so that a recording
 that was killed goes on with the next; once all are there they are joined into one dataset.
+
+An episode that ends by itself, at a goal or in a fall, is recorded as if it stayed there for a
+while. So pairs say where a walk is after tau steps whether it has ended by then or not, and what
+ends an episode early is no way to anywhere.
 """
 
 from __future__ import annotations
@@ -91,7 +95,7 @@ def recorded(
                     now, _ = env.reset(seed=int(rng.integers(1 << 31)))
                     under_way[k] = [[checked(world, now)], [], 0]
                 seen, done, length = under_way[k]
-                taken, over, now = held(world, env, actions[k])
+                taken, ended, cut, now = held(world, env, actions[k])
                 seen.append(checked(world, now))
                 crashes = 0
             except CogmapError:
@@ -110,7 +114,10 @@ def recorded(
             done.append(actions[k])
             spent += taken
             under_way[k][2] = length + taken
-            if over or under_way[k][2] >= each or spent >= steps:
+            if ended:  # whatever is done from here on, it stays so
+                seen += [seen[-1]] * world.linger
+                done += list(world.random_actions(rng, world.linger))
+            if ended or cut or under_way[k][2] >= each or spent >= steps:
                 episodes.append(finished(seen, done))
                 under_way[k] = []
     for kept in under_way:
@@ -119,14 +126,14 @@ def recorded(
     return episodes
 
 
-def held(world: GymWorld, env: Any, action: np.ndarray) -> tuple[int, bool, Any]:
-    """Holds one action; the steps it took, whether the episode is over, and what is seen then."""
+def held(world: GymWorld, env: Any, action: np.ndarray) -> tuple[int, bool, bool, Any]:
+    """Holds one action; the steps it took, whether the episode ended or was cut, what is seen."""
     wanted = world.decode(action)
-    taken, over = 0, False
-    while taken < world.hold and not over:
+    taken, ended, cut = 0, False, False
+    while taken < world.hold and not (ended or cut):
         now, _, ended, cut, _ = env.step(wanted)
-        taken, over = taken + 1, bool(ended or cut)
-    return taken, over, now
+        taken += 1
+    return taken, bool(ended), bool(cut), now
 
 
 def checked(world: GymWorld, now: Any) -> np.ndarray:

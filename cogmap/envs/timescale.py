@@ -51,6 +51,7 @@ class TrialTable:
     tau_max: int
     context: np.ndarray  # (d,) bool: numbers that an episode begins with and cannot change
     length: int  # decisions of a typical episode: some worlds end them early
+    longest: int  # of the longest
     momentum: bool  # whether what moves keeps moving
 
     def text(self) -> str:
@@ -102,7 +103,13 @@ def trial_table(world: GymWorld, *, holds: tuple[int, ...] | None, seed: int) ->
     length = int(np.median(np.repeat(rows, rows)))  # that a typical row is part of
     wanted = 2 ** int(np.ceil(np.log2(BEYOND * chosen.forgets)))
     return TrialTable(
-        trials, chosen.hold, int(np.clip(wanted, LEAST, most)), context, length, momentum
+        trials,
+        chosen.hold,
+        int(np.clip(wanted, LEAST, most)),
+        context,
+        length,
+        longest=int(rows.max()) - 1,
+        momentum=momentum,
     )
 
 
