@@ -30,8 +30,11 @@ def shrunk(picture: np.ndarray, side: int = SIDE) -> np.ndarray:
     block = max(1, round(max(picture.shape[:2]) / side))
     height, width = (size // block for size in picture.shape[:2])
     picture = coloured(picture)[: height * block, : width * block]
-    blocks = picture.reshape(height, block, width, block, 3)
-    return blocks.mean(axis=(1, 3)).round().astype(np.uint8)
+    total = np.zeros((height, width, 3), dtype=np.uint32)
+    for row in range(block):
+        for column in range(block):
+            total += picture[row::block, column::block]
+    return np.asarray((total + block**2 // 2) // block**2, dtype=np.uint8)
 
 
 def coloured(picture: np.ndarray) -> np.ndarray:

@@ -33,6 +33,10 @@ MOST_ROUTES = 6  # drawn in the page; the tables count every episode
 GOALS = 12  # of the sample, where there is no world to plan in
 STEPS_PER_NAT = 1000  # scores are stored as whole thousandths
 STEPS_PER_SIDE = 30_000  # of a plane, whose coordinates end at 1
+NOT_AGAIN = (
+    "This world does not repeat itself: with the same seeds and decisions what is drawn above "
+    "ended otherwise than the episodes that are counted here."
+)
 ROOM = 7_500_000  # letters of the file, about; frames get what is left of them
 LEAST_ROOM = 1_500_000
 MOST_NUMBERS = 40  # of an observation, in the table of the local model's errors
@@ -56,13 +60,17 @@ def page(terrain: Terrain, result: Evaluation, world: World, planner: Planner) -
         for episode in episodes
     ]
     routes = [route(journey, number) for number, journey in enumerate(journeys, start=1)]
+    again = [
+        (shown["outcome"]["success"], shown["outcome"]["steps"]) == (episode.success, episode.steps)
+        for shown, episode in zip(routes, episodes, strict=True)
+    ]
     told = {"goal": routes[0]["goal"], "start": getattr(world, "start", None) or ""}
     told |= {"budget": result.budget, "planner": result.policy}
     fields = np.stack([field(terrain, journey.goals) for journey in journeys])
     stored = record(terrain, routes, fields)
     stored["world"] |= told
     thin(routes, max(LEAST_ROOM, ROOM - size(stored)))
-    parts = _results(result, episodes, start=told["start"])
+    parts = _results(result, episodes, start=told["start"], again=all(again))
     return _page(terrain, stored, parts)
 
 
@@ -173,8 +181,8 @@ def _page(terrain: Terrain, stored: dict[str, Any], parts: list[str]) -> str:
     )
 
 
-def _results(result: Evaluation, shown: Sequence[Episode], *, start: str) -> list[str]:
-    """What came of all episodes, and of each."""
+def _results(result: Evaluation, shown: Sequence[Episode], *, start: str, again: bool) -> list[str]:
+    """What came of all episodes, and of each. `again`: what is drawn ended as they did."""
     stay = any(episode.stayed is not None for episode in result.episodes)
     begun = f", begun where {start}," if start else ""
     note = (
@@ -193,7 +201,7 @@ def _results(result: Evaluation, shown: Sequence[Episode], *, start: str) -> lis
     head = ["episode", "seed", "reached", "steps", *(["stayed"] if stay else [])]
     return [
         section("Result", table(result_rows([result])), note),
-        section("Episodes", choices(head, rows)),
+        section("Episodes", choices(head, rows), "" if again else NOT_AGAIN),
     ]
 
 

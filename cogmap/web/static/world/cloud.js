@@ -14,7 +14,7 @@ const REACH = 18; // pixels from the pointer to what it means
 const body = ({ x, y, w, h }) => ({ x, y: y + TITLE, w, h: h - TITLE - BAR });
 
 /** From the plane to pixels: as large as it fits, alike on both axes. */
-function projection(points, rect) {
+export function projection(points, rect) {
   const { x, y, w, h } = body(rect);
   const [wide, tall] = [0, 1].map((axis) => Math.max(1e-6, ...points.map((p) => Math.abs(p[axis]))));
   const scale = Math.min((w / 2 - 14) / wide, (h / 2 - 14) / tall);
