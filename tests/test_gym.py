@@ -12,7 +12,8 @@ pytest.importorskip("gymnasium")
 import cogmap
 from cogmap.cli import main
 from cogmap.data.trajectories import Trajectories
-from cogmap.envs.gym import GymWorld, read_kwargs
+from cogmap.envs.gym import GymWorld
+from cogmap.envs.making import read_kwargs
 from cogmap.envs.recording import record, recorded
 from cogmap.envs.timescale import features, forgetting, occupied, spreading, trial_table
 from cogmap.errors import CogmapError

@@ -7,6 +7,7 @@ pytest.importorskip("gymnasium")
 
 from gymnasium import spaces
 
+from cogmap.envs.actions import choices
 from cogmap.envs.gym import GymWorld
 from cogmap.envs.spaces import coding_of
 from cogmap.errors import CogmapError
@@ -78,7 +79,7 @@ def test_random_actions_and_candidates_of_any_space_are_actions():
     rng = np.random.default_rng(0)
     drawn = world.random_actions(rng, 200)
     assert drawn.shape == (200, 1) and -1 <= drawn.min() < -0.9 and 0.9 < drawn.max() <= 1
-    offered = world._choices(32)
+    offered = choices(world.acting, 32)
     assert 0.0 in offered and {-1.0, 1.0} <= set(offered.ravel().tolist())
     discrete = GymWorld("Acrobot-v1", hold=1)
-    assert sorted(discrete._choices(32).tolist()) == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]
+    assert sorted(choices(discrete.acting, 32).tolist()) == [[0, 0, 1], [0, 1, 0], [1, 0, 0]]

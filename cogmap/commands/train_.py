@@ -104,7 +104,8 @@ def tracker(name: str | None, folder: Path) -> Tracker:
 def gym_world(settings: Train) -> World:
     """The Gymnasium environment that the flags name."""
     try:
-        from cogmap.envs.gym import GymWorld, read_kwargs
+        from cogmap.envs.gym import GymWorld
+        from cogmap.envs.making import read_kwargs
     except ImportError as error:
         raise CogmapError(f"--env needs {error.name}; pip install 'cogmap[gym]'.") from None
     assert settings.env is not None

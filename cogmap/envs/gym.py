@@ -7,9 +7,6 @@ its own goals and its own success; any other is told where to go.
 
 from __future__ import annotations
 
-import difflib
-import importlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,13 +17,16 @@ import gymnasium
 import numpy as np
 
 from cogmap.data.trajectories import Trajectories
+from cogmap.envs.actions import choices, random_actions
+from cogmap.envs.making import limit_of, make
 from cogmap.envs.recording import record
+from cogmap.envs.running import GymRun
 from cogmap.envs.spaces import GOAL_PARTS, Coding, coding_of
 from cogmap.envs.timescale import context_of, trial_table
-from cogmap.envs.world import Moved, Task, TaskSet, check_tasks_wanted
+from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
 from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
-from cogmap.goals import Context, Goal, Seen
+from cogmap.goals import Context, Seen
 from cogmap.planning.candidates import Candidates
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
@@ -38,8 +38,6 @@ HELD_OUT = 1 << 20  # added to the seed: other episodes, to check what was learn
 LINGER = 64  # decisions for which an episode that has ended is recorded as staying there, at most
 BUDGET = 1000  # steps of an episode, where the environment has no limit of its own
 RADII = (1, 2)  # decisions ahead at which a candidate is judged
-SUCCESS = ("is_success", "success")  # what an environment's info may call it
-TRIES = 1000  # resets until one begins as it was asked to
 
 
 @dataclass(frozen=True)
@@ -118,35 +116,8 @@ class GymWorld:
 
     def make(self) -> gymnasium.Env:
         """A fresh environment without a time limit."""
-        kwargs = dict(self.kwargs)
-        if self.rendered:
-            kwargs["render_mode"] = "rgb_array"
-        try:
-            if self.package is not None:
-                importlib.import_module(self.package)
-            if ":" in self.env and self.env not in gymnasium.registry:
-                module, _, name = self.env.partition(":")
-                loaded = importlib.import_module(module)
-                if name not in gymnasium.registry:
-                    return getattr(loaded, name)(**kwargs)
-                return gymnasium.make(name, max_episode_steps=-1, **kwargs)
-            return gymnasium.make(self.env, max_episode_steps=-1, **kwargs)
-        except gymnasium.error.UnregisteredEnv:
-            near = difflib.get_close_matches(self.env, list(gymnasium.registry), n=3, cutoff=0.4)
-            nearest = f"; is it {' or '.join(near)}?" if near else "."
-            raise CogmapError(
-                f"no environment is registered as {self.env!r}{nearest} "
-                "(--env-package imports the package that registers it.)"
-            ) from None
-        except ModuleNotFoundError as error:
-            raise CogmapError(
-                f"{self.env} needs the package {error.name!r}, which is not installed."
-            ) from None
-        except CogmapError:
-            raise
-        except Exception as error:  # an environment may raise anything
-            reason = " ".join(str(error).split())
-            raise CogmapError(f"cannot make {self.env}: {reason or repr(error)}") from None
+        kwargs = self.kwargs | ({"render_mode": "rgb_array"} if self.rendered else {})
+        return make(self.env, package=self.package, kwargs=kwargs)
 
     def describe(self) -> dict[str, Any]:
         told: dict[str, Any] = {"kind": self.KIND, "env": self.env, "hold": self.hold}
@@ -181,7 +152,7 @@ class GymWorld:
             tell(f"left out of the observation, as no numbers: {', '.join(self.seeing.left_out)}")
         episode, context = self.episode, self.context
         if table.context.any() and episode == EPISODE:
-            episode = max(self.limit or 0, SHORT_EPISODE)
+            episode = max(limit_of(self.env) or 0, SHORT_EPISODE)
             context = context_of(
                 replace(self, hold=table.hold, episode=episode), seed=settings.seed
             )
@@ -213,12 +184,6 @@ class GymWorld:
         world = replace(self, hold=table.hold, episode=episode, linger=linger, context=context)
         settled = replace(settings, exploration=exploration, temporal=temporal, planning=planning)
         return world, settled
-
-    @property
-    def limit(self) -> int | None:
-        """Steps after which the environment itself would cut an episode."""
-        spec = gymnasium.registry.get(self.env)
-        return None if spec is None else spec.max_episode_steps
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:
         rows = min(settings.steps, self.episode) // self.hold
@@ -256,46 +221,14 @@ class GymWorld:
         return pairs or data, transitions or data
 
     def random_actions(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Uniform, and one each of what is discrete. -> (count, a)"""
-        parts = []
-        for leaf in self.acting.leaves:
-            sizes = getattr(leaf.space, "nvec", None)
-            if isinstance(leaf.space, gymnasium.spaces.Box):
-                parts.append(rng.uniform(-1.0, 1.0, size=(count, leaf.size)))
-            elif isinstance(leaf.space, gymnasium.spaces.MultiBinary):
-                parts.append(rng.integers(2, size=(count, leaf.size)).astype(float))
-            else:
-                for n in [leaf.size] if sizes is None else sizes.ravel():
-                    parts.append(np.eye(n)[rng.integers(n, size=count)])
-        return np.concatenate(parts, axis=1).astype(np.float32)
+        return random_actions(self.acting, rng, count)
 
     def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Candidates:
         if self.hold % hold:
             raise CogmapError(
                 f"this dynamics holds actions for {hold} steps; a decision lasts {self.hold}."
             )
-        return Candidates(self._choices(settings.directions), radii, self.hold // hold)
-
-    def _choices(self, count: int) -> np.ndarray:
-        """A grid over the actions, or, of many dimensions, an even sample. -> (A, a)"""
-        boxes = [isinstance(leaf.space, gymnasium.spaces.Box) for leaf in self.acting.leaves]
-        if not any(boxes):
-            every = np.unique(self.random_actions(np.random.default_rng(0), 4096), axis=0)
-            if len(every) <= 4 * count:
-                return every[::-1].copy()
-            return every[np.linspace(0, len(every) - 1, 4 * count).astype(int)]
-        if all(boxes):
-            size = self.action_size
-            levels = min(33, int((2 * count) ** (1 / size)))
-            levels -= 1 - levels % 2  # odd: to do nothing is on offer
-            if levels >= 3:
-                axes = np.meshgrid(*[np.linspace(-1, 1, levels)] * size, indexing="ij")
-                return np.stack([axis.ravel() for axis in axes], 1).astype(np.float32)
-        some = self.random_actions(np.random.default_rng(0), 4 * count)
-        some[0] = 0.0 if all(boxes) else some[0]
-        if all(boxes):  # the strongest of each kind too
-            some[1 : 1 + 2 * count] = np.sign(some[1 : 1 + 2 * count])
-        return some
+        return Candidates(choices(self.acting, settings.directions), radii, self.hold // hold)
 
     def tasks(
         self, name: str | None, *, episodes: int | None, budget: int | None, seed: int
@@ -306,7 +239,7 @@ class GymWorld:
             raise CogmapError(f"tasks {name!r}; a Gymnasium world has only its resets.")
         seeds = np.random.default_rng(seed).integers(1 << 31, size=episodes or 50)
         tasks = [Task(f"reset{k}", (float(value),), ()) for k, value in enumerate(seeds)]
-        return TaskSet("reset", tasks, budget or self.limit or BUDGET, seed)
+        return TaskSet("reset", tasks, budget or limit_of(self.env) or BUDGET, seed)
 
     def begin(self, tasks: Sequence[Task]) -> GymRun:
         if self.seen is None:
@@ -316,106 +249,6 @@ class GymWorld:
         return GymRun(self, tasks, self.seen)
 
 
-class GymRun:
-    """Episodes under way, one environment each."""
-
-    places = None
-
-    def __init__(self, world: GymWorld, tasks: Sequence[Task], seen: Seen) -> None:
-        self._world, self._envs = world, [world.make() for _ in tasks]
-        begun = [self._reset(env, task, seen) for env, task in zip(self._envs, tasks)]
-        self._now = [now for now, _ in begun]
-        self._goals = [self._goal(task, now, seen) for task, now in zip(tasks, self._now)]
-        self.goals = np.stack([goal.rows for goal in self._goals])
-        self.there = np.array([self._arrived(k, info) for k, (_, info) in enumerate(begun)])
-        self.succeeded = self.there.copy()
-        self.ended = np.zeros(len(tasks), bool)
-        self._inside = np.zeros(len(tasks))
-
-    def _reset(self, env: gymnasium.Env, task: Task, seen: Seen) -> tuple[Any, dict[str, Any]]:
-        seed, world = int(task.start[0]), self._world
-        for attempt in range(TRIES):
-            now, info = env.reset(seed=(seed + attempt) % (1 << 31))
-            if world.start is None:
-                return now, info
-            if seen.goal(world.start, world.seeing.encode(now)).reached(world.encode(now)[None])[0]:
-                return now, info
-        raise CogmapError(
-            f"{self._world.name}: none of {TRIES} resets began with {self._world.start}."
-        )
-
-    def _goal(self, task: Task, now: Any, seen: Seen) -> Goal:
-        world, here = self._world, self._world.seeing.encode(now)
-        if world.goal is not None:
-            return seen.goal(world.goal, here)
-        if world.has_goals:
-            wanted = np.asarray(now["desired_goal"], dtype=np.float64).ravel()
-            places = world.seeing.dimensions("achieved_goal")
-            return seen.within({str(p): float(v) for p, v in zip(places, wanted)}, here)
-        rng = np.random.default_rng(int(task.start[0]))
-        row = seen.rows[rng.integers(len(seen.rows))][None]
-        return seen.at(row[0] if world.context is None else seen.context.whole(row, here)[0])
-
-    def _arrived(self, k: int, info: dict[str, Any]) -> bool:
-        """Whether an episode is at its goal: by the environment's word, if it has goals."""
-        now, world = self._now[k], self._world
-        if not (world.has_goals and world.goal is None):
-            return bool(self._goals[k].reached(world.encode(now)[None])[0])
-        for word in SUCCESS:
-            if word in info:
-                return bool(info[word])
-        # A sparse reward is as good as at the goal itself; where that is 0 or 1 differs.
-        reward = self._envs[k].unwrapped.compute_reward  # type: ignore[attr-defined]
-        wanted = now["desired_goal"]
-        return bool(reward(now["achieved_goal"], wanted, info) >= reward(wanted, wanted, info))
-
-    @property
-    def finished(self) -> np.ndarray:
-        """(E,) which need no more decisions"""
-        return self.ended if self._world.stay else self.ended | self.succeeded
-
-    @property
-    def stayed(self) -> np.ndarray | None:
-        return self._inside if self._world.stay else None
-
-    def observe(self, which: np.ndarray) -> np.ndarray:
-        return np.stack([self._world.encode(self._now[k]) for k in which])
-
-    def frame(self, k: int) -> np.ndarray:
-        """What one episode looks like. -> (H, W, 3)"""
-        return np.asarray(self._envs[k].render())
-
-    def act(self, which: np.ndarray, actions: np.ndarray, steps: int) -> Moved:
-        taken = np.zeros(len(which), dtype=int)
-        for n, (k, action) in enumerate(zip(which, actions)):
-            wanted = self._world.decode(action)
-            for _ in range(steps):
-                now, _, ended, cut, info = self._envs[k].step(wanted)
-                self._now[k] = now
-                taken[n] += 1
-                self.there[k] = self._arrived(k, info)
-                self._inside[k] += self.succeeded[k] and self.there[k]
-                self.succeeded[k] |= self.there[k]
-                self.ended[k] = ended or cut
-                if self.finished[k]:
-                    break
-        return Moved(taken, taken.astype(float))
-
-    def shortest(self) -> np.ndarray | None:
-        return None
-
-
 def power_below(limit: int) -> int:
     """The largest power of two that is no larger."""
     return 1 << max(0, limit.bit_length() - 1)
-
-
-def read_kwargs(text: str | None) -> dict[str, Any]:
-    """--env-kwargs as JSON."""
-    try:
-        kwargs = json.loads(text or "{}")
-    except ValueError:
-        kwargs = None
-    if not isinstance(kwargs, dict):
-        raise CogmapError(f"env-kwargs {text!r}; give JSON such as '{{\"g\": 9.81}}'.")
-    return kwargs
