@@ -51,3 +51,17 @@ def settle(page):
 
 def sideways(page):
     return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+
+
+def painted(page, canvas, place):
+    """The colour of a canvas at a place on the screen."""
+    return page.evaluate(
+        """([name, x, y]) => {
+          const canvas = document.getElementById(name);
+          const box = canvas.getBoundingClientRect();
+          const density = canvas.width / box.width;
+          const at = [(x - box.left) * density, (y - box.top) * density].map(Math.round);
+          return [...canvas.getContext("2d").getImageData(...at, 1, 1).data].slice(0, 3);
+        }""",
+        [canvas, *place],
+    )

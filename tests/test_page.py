@@ -12,7 +12,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 pytest.importorskip("playwright.sync_api")
 
-from browsing import PHONE, Server, needs_chromium, settle, sideways, state
+from browsing import PHONE, Server, needs_chromium, painted, settle, sideways, state
 
 from cogmap.cli import main
 from cogmap.web.server import create_app
@@ -67,17 +67,7 @@ def pixel(page, place, pane="learned"):
 
 def shade(page, place, pane="learned"):
     """The colour that the canvas shows at a place of the maze."""
-    x, y = pixel(page, place, pane)
-    return page.evaluate(
-        """([x, y]) => {
-          const canvas = document.getElementById("canvas");
-          const box = canvas.getBoundingClientRect();
-          const density = canvas.width / box.width;
-          const at = [(x - box.left) * density, (y - box.top) * density].map(Math.round);
-          return [...canvas.getContext("2d").getImageData(...at, 1, 1).data].slice(0, 3);
-        }""",
-        [x, y],
-    )
+    return painted(page, "canvas", pixel(page, place, pane))
 
 
 def test_the_page_opens_with_a_route_and_a_click_sets_another_goal(server, visit):

@@ -156,7 +156,9 @@ def test_a_row_of_the_sample_is_a_goal(client):
 
 def test_a_goal_that_nothing_seen_is_like_is_told_so(client):
     assert not field(client, goal="place=1")["warning"]
-    assert "nothing in the data is like this goal" in field(client, goal="place=9")["warning"]
+    warning = field(client, goal="place=9")["warning"]
+    assert "nothing in the data is like this goal" in warning
+    assert told(client, goal="place=9", budget=1)[0]["warning"] == warning
 
 
 def test_a_plan_is_the_episode_that_an_evaluation_runs(client, agent):
@@ -310,7 +312,8 @@ def test_a_run_that_sees_pictures_is_led_to_what_it_has_seen(tmp_path_factory):
         assert picture.headers["content-type"] == "image/png"
         near = field(client, goal="#3", tau=1)
         [mark] = near["marks"]
-        assert near["goal"] == "#3"
+        marked = client.get("/api/world/picture", params={"row": mark})
+        assert near["goal"] == "#3" and marked.content == picture.content
         assert near["values"][mark] > np.quantile(near["values"], 0.7)
         _, *steps, outcome = told(client, goal="#3", start=None, frames=True)
         assert outcome["success"] and outcome["frame"]
