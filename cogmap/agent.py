@@ -52,6 +52,10 @@ class Agent:
                 f"{folder} is no folder; give a run made by `cogmap train` or a model."
             )
         config = RunConfig.read(folder / "config.json")
+        if not (folder / "dynamics" / "config.json").exists():
+            raise CogmapError(
+                f"{folder} is not finished; go on with `cogmap train --resume {folder}`."
+            )
         if config.method != METHOD:
             raise CogmapError(f"{folder} holds a run of {config.method}, not of {METHOD}.")
         chip = devices.pick(device)
@@ -70,7 +74,10 @@ class Agent:
         """The world to act in: the given one, else its own. Raises where the two do not fit."""
         here = world or self.world
         if here is None:
-            raise CogmapError("this run was trained without a maze; give --maze to act in one.")
+            raise CogmapError(
+                "this run was trained on data without a world to act in; lead your own system by "
+                "agent.controller(goal), or give --maze for data of a maze."
+            )
         shape = self.temporal.config.observation_shape
         if here.observation_shape != shape:
             raise CogmapError(
@@ -104,10 +111,14 @@ class Agent:
                 f"tau_max={tau_max} exceeds the horizons this model learned (1..{longest}); "
                 "lower --tau-max or train with a larger one."
             )
-        longest = longest if tau_max is None else tau_max
         if isinstance(planner, Rule):
             chosen = planner
+            if (asked := int(max(chosen.horizons.taus))) > longest and score == "learned":
+                raise CogmapError(
+                    f"the rule asks horizons up to {asked}; this model learned 1..{longest}."
+                )
         else:
+            longest = longest if tau_max is None else tau_max
             chosen = rule(settings, tau_max=longest, every_horizon=every_horizon)
         taus = torch.as_tensor(chosen.horizons.taus).to(self.dynamics.reach.device)
         scorer: Scorer = LearnedScorer(self.temporal, taus)
@@ -119,7 +130,19 @@ class Agent:
             candidates = here.candidates(settings, radii=chosen.radii, hold=self.dynamics.hold)
         else:
             candidates = self._taken(settings.directions, chosen.radii)
+        width, known = candidates.actions.shape[1], self._action_size
+        if width != (width if known is None else known):
+            raise CogmapError(
+                f"candidates are actions of {width} numbers; the local model learned those of "
+                f"{known}."
+            )
         return Planner(scorer, self.dynamics, chosen, candidates, look=self.temporal.look)
+
+    @property
+    def _action_size(self) -> int | None:
+        """Numbers in an action; None: the dynamics is not a learned one."""
+        config = getattr(self.dynamics, "config", None)
+        return getattr(config, "action_size", None)
 
     def _taken(self, count: int, radii: tuple[int, ...]) -> Candidates:
         """Actions that were taken in the data: what a system without a world can be asked to do."""
@@ -132,6 +155,8 @@ class Agent:
         """A goal as people think of it (goals.py): numbers, names, rows, a file, a predicate."""
         if self.seen is None:
             raise CogmapError("this run keeps no seen observations; give positions of its maze.")
+        if isinstance(self.world, Coded):
+            wanted = self.world.as_goal(wanted)
         return self.seen.goal(wanted, here)
 
     def controller(

@@ -8,7 +8,8 @@ the local model's error after one decision, of each number in units of its typic
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +25,9 @@ from cogmap.temporal.scorer import LearnedScorer
 
 PAIRS = 1024
 SHORT = 8  # horizons up to which a score far from any possible successor is implausible
-FASTER = 4.0  # times the typical change of a decision: nothing gets farther in one
 PLAUSIBLE = -2.0  # nats; what cannot happen should be far below
 SUSPICIOUS = 0.02  # share of impossible pairs that look plausible
+SHOWN = 8  # numbers whose error is printed, the worst ones
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Checks:
     calibration: list[float]  # (T,) 1 is right
     error: list[float]  # (d,) of one decision, in typical changes; 1: no better than standing still
     implausible: float  # share of impossible pairs that the shortest horizons take for likely
+    names: list[str] = field(default_factory=list)  # (d,) of the numbers
 
     def warnings(self) -> list[str]:
         """One line each."""
@@ -50,7 +52,7 @@ class Checks:
         if max(self.error) > 1.0:
             worst = int(np.argmax(self.error))
             lines.append(
-                f"warning: the local model does not predict number {worst} "
+                f"warning: the local model does not predict {self._names()[worst]} "
                 f"(error {self.error[worst]:.2f} of its typical change); plans will not hold."
             )
         return lines
@@ -59,13 +61,27 @@ class Checks:
         """For the terminal, warnings last."""
         known = "  ".join(f"{tau}: {v:.2f}" for tau, v in zip(self.taus, self.information))
         right = "  ".join(f"{tau}: {v:.2f}" for tau, v in zip(self.taus, self.calibration))
-        error = "  ".join(f"{value:.2f}" for value in self.error)
+        worst = sorted(zip(self.error, self._names()), reverse=True)[:SHOWN]
+        error = "  ".join(f"{name} {value:.2f}" for value, name in worst)
+        if (others := len(self.error) - len(worst)) > 0:
+            error += f"  (the worst of {len(worst) + others})"
         return [
             f"held out: information by horizon, nats  {known}",
             f"held out: calibration (1 is right)      {right}",
             f"held out: local model's error, in typical changes  {error}",
             *self.warnings(),
         ]
+
+    def row(self, step: int) -> dict[str, float]:
+        """For a tracker."""
+        told = {"step": float(step), "implausible": self.implausible}
+        for name, values in (("information", self.information), ("calibration", self.calibration)):
+            told |= {f"{name}_{tau}": value for tau, value in zip(self.taus, values)}
+        return told | {f"error_{name}": value for name, value in zip(self._names(), self.error)}
+
+    def _names(self) -> list[str]:
+        """Of the numbers; those of a look at a picture have none."""
+        return self.names or [f"number {k}" for k in range(len(self.error))]
 
     def save(self, path: Path) -> None:
         runs.write_json(path, asdict(self))
@@ -77,12 +93,19 @@ class Checks:
 
 
 @torch.no_grad()
-def check_run(temporal: TemporalModel, dynamics: Dynamics, data: Trajectories) -> Checks:
-    """The figures of a run on data that it has not seen."""
+def check_run(
+    temporal: TemporalModel,
+    dynamics: Dynamics,
+    data: Trajectories,
+    names: Sequence[str] = (),
+) -> Checks:
+    """The figures of a run on data that it has not seen; `names` of the numbers of a state."""
     chip = dynamics.reach.device
     episodes = Episodes(data)
     taus = Horizons.octaves(min(temporal.config.tau_max, max(1, episodes.longest // 2))).taus
     u = (torch.arange(PAIRS, dtype=torch.float64) + 0.5) / PAIRS
+    before, after = (looks(temporal, data, rows) for rows in episodes.pairs(torch.tensor(1), u))
+    most = (after - before).abs().amax(0)  # (d,) that one decision has ever changed
     information, calibration, likely, far = [], [], 0, 0
     for tau in taus.tolist():
         here, there = episodes.pairs(torch.tensor(tau), u)
@@ -93,8 +116,7 @@ def check_run(temporal: TemporalModel, dynamics: Dynamics, data: Trajectories) -
         other = scorer.score(x[:, None], goals.roll(PAIRS // 3, 0)[:, None])[:, 0, 0]
         calibration.append(float(other.exp().mean()))
         if tau <= SHORT:
-            gone = ((y.roll(PAIRS // 3, 0) - x).abs() / dynamics.reach).amax(-1)
-            beyond = gone > FASTER * tau
+            beyond = ((y.roll(PAIRS // 3, 0) - x).abs() > tau * most).any(-1)
             far += int(beyond.sum())
             likely += int((other[beyond] > PLAUSIBLE).sum())
     error = one_decision(temporal, dynamics, data, episodes, u)
@@ -104,6 +126,7 @@ def check_run(temporal: TemporalModel, dynamics: Dynamics, data: Trajectories) -
         [round(value, 4) for value in calibration],
         [round(value, 4) for value in error],
         round(likely / max(far, 1), 4),
+        list(names),
     )
 
 

@@ -6,18 +6,17 @@ whether one has arrived. A number is met within what one decision typically chan
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from cogmap import runs
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
+from cogmap.words import SHOWN, Range, bounds, read, wrong_shape
 
 SET = 64  # seen rows that stand for a goal
 ACTIONS = 4096  # about, of those taken that are kept
@@ -103,7 +102,8 @@ class Seen:
         inside[data.episode_starts] = False  # a step into another episode is none
         change = np.full(len(context.mask), 1e-6)
         moved = np.sqrt(np.square(np.diff(every, axis=0)[inside[1:]]).mean(0))
-        change[~context.mask] = np.maximum(moved, 1e-6)
+        least = 1e-6 * np.maximum(np.abs(rows).max(0), 1.0)  # what a float32 can tell apart
+        change[~context.mask] = np.maximum(moved, least)
         names = tuple(names) or tuple(f"x{k}" for k in range(len(change)))
         return cls(rows, names, change, context, actions)
 
@@ -138,17 +138,22 @@ class Seen:
         if callable(wanted):
             return self.satisfying(wanted, getattr(wanted, "__name__", "a predicate"), here)
         if isinstance(wanted, dict):
-            return self.within({str(key): value for key, value in wanted.items()}, here)
-        rows = np.asarray(wanted, dtype=self.rows.dtype)
+            return self.within(wanted, here)
+        try:
+            rows = np.asarray(wanted, dtype=self.rows.dtype)
+        except (TypeError, ValueError):
+            raise CogmapError(
+                f"goal {wanted!r:.60} is no observation; give its numbers, rows of them, names "
+                "with values, or a function."
+            ) from None
         shape = self.rows.shape[1:] if self.pictures else (len(self.names),)
+        if not np.isfinite(rows).all():
+            raise CogmapError(f"goal {wanted!r:.60} holds NaN or infinity; give finite numbers.")
         if rows.shape == shape:
             return self.at(rows)
         if rows.shape[1:] == shape and len(rows):
             return self.like(rows)
-        raise CogmapError(
-            f"a goal of shape {rows.shape}; observations here have shape {shape}"
-            + (f": {', '.join(self.names)}." if len(self.names) <= 12 else ".")
-        )
+        raise wrong_shape(rows.shape, shape, self.names)
 
     def at(self, observation: np.ndarray) -> Goal:
         """One observation, met in every number."""
@@ -169,26 +174,43 @@ class Seen:
             gap = seen.reshape(len(seen), 1, -1).astype(np.float64) - flat[None]
             return np.asarray((np.abs(gap) <= unit).all(-1).any(-1))
 
-        return Goal(f"like {len(rows)} rows", np.resize(rows, (SET, *rows.shape[1:])), reached)
+        kept = rows[_spread(np.arange(len(rows)))]
+        warning = "" if self.pictures else self._unlike(*self._nearest(flat))
+        return Goal(f"like {len(rows)} rows", kept, reached, warning)
 
-    def within(
-        self, ranges: dict[str, float | tuple[float, float]], here: np.ndarray | None = None
-    ) -> Goal:
+    def _nearest(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
+        """How many changes the nearest seen row is from any of some, and that row. (R, d)"""
+        change = self.change[~self.context.mask]
+        far = [np.abs((self.rows - row) / change).max(-1) for row in rows[:SET]]
+        gap = np.min(far, axis=0)  # (N,)
+        return float(gap.min()), self.rows[gap.argmin()]
+
+    def _unlike(self, gap: float, nearest: np.ndarray) -> str:
+        """A warning where even the nearest seen row is far from a goal, else nothing."""
+        if gap <= FAR:
+            return ""
+        names = self.names if len(nearest) == len(self.names) else self.kept_names
+        shown = ", ".join(f"{name}={v:.3g}" for name, v in list(zip(names, nearest))[:SHOWN])
+        return (
+            f"nothing in the data is like this goal; the nearest seen is {shown}"
+            f"{', ...' if len(nearest) > SHOWN else ''}, {gap:.1f} typical changes away."
+        )
+
+    @property
+    def kept_names(self) -> tuple[str, ...]:
+        """Of the numbers that the models see."""
+        return tuple(n for n, fixed in zip(self.names, self.context.mask) if not fixed)
+
+    def within(self, ranges: Mapping[Any, Range], here: np.ndarray | None = None) -> Goal:
         """Some numbers, by name or index: a value, or a (low, high) range, an end may be inf."""
         if self.pictures:
             raise CogmapError("a picture has no named numbers; give a picture as the goal.")
         low, high = np.full(len(self.names), -np.inf), np.full(len(self.names), np.inf)
-        parts = []
-        for name, value in ranges.items():
-            place = self._place(name)
-            if isinstance(value, tuple):
-                low[place], high[place] = value
-                parts.append(f"{self.names[place]} in {value[0]:g}..{value[1]:g}")
-            else:
-                low[place] = value - self.change[place]
-                high[place] = value + self.change[place]
-                parts.append(f"{self.names[place]} = {value:g}")
-        goal = self._where(low, high, ", ".join(parts), here)
+        meant = bounds(ranges, self.names)
+        for place, (_, first, last) in meant.items():
+            near = self.change[place] if last is None else 0.0  # a value is met within a change
+            low[place], high[place] = first - near, (first if last is None else last) + near
+        goal = self._where(low, high, ", ".join(text for text, *_ in meant.values()), here)
         count = int(goal.reached(self.rows).sum())
         return goal if goal.warning else replace(goal, warning=self._rare(count))
 
@@ -230,14 +252,6 @@ class Seen:
     def pictures(self) -> bool:
         return self.rows.ndim > 2
 
-    def _place(self, name: str) -> int:
-        """Which number a name, or an index, means."""
-        if name in self.names:
-            return self.names.index(name)
-        if name.isdigit() and int(name) < len(self.names):
-            return int(name)
-        raise CogmapError(f"no number is called {name!r}; there are {', '.join(self.names)}.")
-
     def _where(self, low: np.ndarray, high: np.ndarray, text: str, here: np.ndarray | None) -> Goal:
         """Numbers between bounds. (d,), (d,)"""
 
@@ -254,17 +268,9 @@ class Seen:
         if len(held):
             return Goal(text, self.rows[_spread(held)], reached)
         nearest = np.argsort(gap, kind="stable")[:SET]
-        warning = ""
-        if gap[nearest[0]] > FAR:
-            row = rows[nearest[0]]
-            shown = ", ".join(f"{n}={v:.3g}" for n, v in zip(self.names, row))
-            warning = (
-                f"nothing in the data is like this goal; the nearest seen is {shown}, "
-                f"{gap[nearest[0]]:.1f} typical changes away."
-            )
-        return Goal(
-            text, np.resize(self.rows[nearest], (SET, self.rows.shape[1])), reached, warning
-        )
+        warning = self._unlike(float(gap[nearest[0]]), rows[nearest[0]])
+        kept = self.rows[nearest[_spread(np.arange(len(nearest)))]]
+        return Goal(text, kept, reached, warning)
 
 
 def _spread(held: np.ndarray) -> np.ndarray:
@@ -275,45 +281,3 @@ def _spread(held: np.ndarray) -> np.ndarray:
 def _save(path: Path, columns: dict[str, np.ndarray]) -> None:
     with path.open("wb") as file:
         np.savez_compressed(file, **columns)  # type: ignore[arg-type]
-
-
-def read(text: str) -> np.ndarray | Callable | dict[str, float | tuple[float, float]]:
-    """A goal as typed: numbers, NAME=VALUE, a file of observations, or module:function.
-
-    `cos_theta=1,theta_dot=-0.5..0.5`, `position>=0.45`, `0.1,0.2,0.3`, `goal.npy`,
-    `my_goals:upright`.
-    """
-    if text.endswith((".npy", ".txt", ".csv")):
-        try:
-            path = Path(text)
-            loaded = np.load(path) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",")
-        except (OSError, ValueError):
-            raise CogmapError(f"goal {text!r}: no readable file of numbers.") from None
-        return loaded
-    if (found := re.fullmatch(r"([\w.]+):(\w+)", text)) is not None:
-        try:
-            return getattr(importlib.import_module(found[1]), found[2])
-        except (ImportError, AttributeError) as error:
-            raise CogmapError(f"goal {text!r}: {error}.") from None
-    with contextlib.suppress(ValueError):
-        return np.array([float(part) for part in text.split(",")])
-    ranges: dict[str, float | tuple[float, float]] = {}
-    for part in text.split(","):
-        found = re.fullmatch(r"\s*([^<>=]+?)\s*(>=|<=|=)\s*(\S+)\s*", part)
-        if found is None:
-            raise CogmapError(
-                f"goal {text!r}: cannot read {part!r}; give NAME=VALUE, NAME=LOW..HIGH, "
-                "NAME>=VALUE, an observation's numbers, a .npy file, or module:function."
-            )
-        name, sign, value = found.groups()
-        try:
-            ends = [float(end) for end in value.split("..")]
-        except ValueError:
-            raise CogmapError(f"goal {text!r}: {value!r} is no number.") from None
-        if sign == ">=":
-            ranges[name] = (ends[0], np.inf)
-        elif sign == "<=":
-            ranges[name] = (-np.inf, ends[0])
-        else:
-            ranges[name] = ends[0] if len(ends) == 1 else (ends[0], ends[1])
-    return ranges

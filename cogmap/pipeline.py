@@ -115,6 +115,12 @@ def _run(
         transitions = pairs if same else transitions
     elif (folder / "data" / "held-out" / "meta.json").exists():
         held_out = Trajectories.load(folder / "data" / "held-out")
+    seen = None
+    if world is None or world.map is None:  # goals are chosen from what was seen
+        seen = Seen.load(folder / SEEN) or Seen.of(
+            pairs, getattr(world, "observation_names", ()), getattr(world, "context", None)
+        )
+        seen.save(folder / SEEN)
     temporal = train_temporal(
         pairs,
         settings.temporal,
@@ -134,16 +140,11 @@ def _run(
         track=track("dynamics"),
     )
     if held_out is not None:
-        checks = check_run(temporal, dynamics, held_out)
+        checks = check_run(temporal, dynamics, held_out, () if seen is None else seen.kept_names)
         checks.save(folder / CHECKS)
+        track("held-out")(checks.row(settings.temporal.steps))
         for line in checks.text():
             tell(line)
-    seen = None
-    if world is None or world.map is None:  # goals are chosen from what was seen
-        seen = Seen.load(folder / SEEN) or Seen.of(
-            pairs, getattr(world, "observation_names", ()), getattr(world, "context", None)
-        )
-        seen.save(folder / SEEN)
     return Agent(temporal, dynamics, restored(config.world, seen) or world, settings.planning, seen)
 
 

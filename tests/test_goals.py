@@ -7,7 +7,7 @@ import pytest
 
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
-from cogmap.goals import SET, Seen, read
+from cogmap.goals import SET, Seen
 
 
 @pytest.fixture(scope="module")
@@ -72,30 +72,23 @@ def test_a_goal_that_was_seen_a_few_times_says_so(seen):
     assert seen.goal(seen.rows[100]).warning == ""  # a whole observation always is
 
 
+def test_several_rows_that_nothing_resembles_say_so(seen):
+    assert "nothing in the data is like this goal" in seen.goal(seen.rows[:2] + 90).warning
+    assert seen.goal(seen.rows[:2]).warning == ""
+
+
+def test_of_many_rows_all_parts_stand_for_the_goal(seen):
+    goal = seen.goal(seen.rows[:500])
+    assert len(goal.rows) == SET and np.array_equal(goal.rows[-1], seen.rows[499])
+
+
 @pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("height=3", "no number is called 'height'; there are cos, sin, speed"),
-        ("cos=high", "'high' is no number"),
-        ("cos", "cannot read 'cos'"),
-        ("1,2", "a goal of shape"),
-        ("nowhere.npy", "no readable file"),
-        ("no_such_module:upright", "no_such_module"),
-    ],
+    "wanted", [["a", "b"], [[1], [1, 2]], {"speed": "fast"}, {}, [np.nan, 0, 0], None]
 )
-def test_an_unreadable_goal_is_refused_in_one_line(seen, text, reason):
-    with pytest.raises(CogmapError, match=reason) as caught:
-        seen.goal(text)
+def test_what_is_no_goal_is_refused_in_one_line(seen, wanted):
+    with pytest.raises(CogmapError) as caught:
+        seen.goal(wanted)
     assert "\n" not in str(caught.value)
-
-
-def test_words_are_read_into_ranges():
-    assert read("a=1,b>=2,c<=3,d=-1..1") == {
-        "a": 1.0,
-        "b": (2.0, np.inf),
-        "c": (-np.inf, 3.0),
-        "d": (-1.0, 1.0),
-    }
 
 
 def test_what_was_seen_is_kept_with_a_run(seen, tmp_path):

@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "cogmap"
 # A room imports from rooms above it. Rooms of one line know nothing of each other.
 ORDER = [
     ("errors", "choices", "progress"),
+    ("words",),
     ("devices", "runs"),
     ("data",),
     ("training",),

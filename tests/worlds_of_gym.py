@@ -147,3 +147,68 @@ class Shown(Line):
         column = 3 + int(25 * self.place / (self.length - 1))
         picture[14:18, column - 2 : column + 2] = (200, 40, 40)
         return picture
+
+
+class Hot(Line):
+    """Raises once an episode is long."""
+
+    steps = 0
+
+    def reset(self, **kwargs):
+        self.steps = 0
+        return super().reset(**kwargs)
+
+    def step(self, action):
+        self.steps += 1
+        if self.steps > 40:
+            raise RuntimeError("the motor\nis hot")
+        return super().step(action)
+
+
+class Gone(Line):
+    """Does not even reset."""
+
+    def reset(self, *, seed=None, options=None):
+        raise OSError("no such robot")
+
+
+class Later(Line):
+    """Shows what is no number, after a while."""
+
+    steps = 0
+
+    def seen(self):
+        self.steps += 1
+        return np.array([self.place / 10 if self.steps < 90 else np.nan], np.float32)
+
+
+class Behind(Line):
+    """Counts from below zero what its space counts from zero."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.observation_space = spaces.Discrete(SIZE)
+
+    def seen(self):
+        return self.place - 1
+
+
+class Bare(gymnasium.Env):
+    """An environment that does not say its spaces."""
+
+
+class Push(Line):
+    """Actions without bounds."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+
+    def step(self, action):
+        return super().step(int(action[0] > 0))
+
+
+class Silent(Reach):
+    """A goal environment that pays nothing and tells nothing."""
+
+    compute_reward = None

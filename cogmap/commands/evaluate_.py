@@ -8,8 +8,9 @@ from typing import Any
 from cogmap import devices, runs
 from cogmap.agent import Agent
 from cogmap.cli import Evaluate, command_of
-from cogmap.commands.worlds import EpisodeBar, planning_for, world_for
+from cogmap.commands.worlds import EpisodeBar, planning_for, warn_of_goal, world_for
 from cogmap.config import RunConfig, fingerprint
+from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import Evaluation, evaluate, with_references
 from cogmap.report.tables import as_text, result_rows
 
@@ -17,6 +18,12 @@ from cogmap.report.tables import as_text, result_rows
 def run(settings: Evaluate) -> None:
     agent = Agent.load(settings.run, device=settings.device)
     world = world_for(agent, settings)
+    told = settings.goal, settings.start, settings.stay
+    if world.map is not None and any(value is not None for value in told):
+        raise CogmapError(
+            "--goal, --start and --stay are for Gymnasium worlds; a maze has --tasks."
+        )
+    warn_of_goal(agent, world)
     for path in (settings.json, settings.results):
         if path is not None:
             runs.check_writable(path)  # before minutes are spent, not after

@@ -8,7 +8,7 @@ import numpy as np
 
 from cogmap.agent import Agent
 from cogmap.cli import Plan
-from cogmap.commands.worlds import filmed, planning_for, world_for
+from cogmap.commands.worlds import filmed, planning_for, warn_of_goal, world_for
 from cogmap.envs.world import map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import plan
@@ -24,6 +24,8 @@ def run(settings: Plan) -> None:
         if path is not None:
             check_writable(path)
     agent = Agent.load(settings.run, device=settings.device)
+    if agent.world is None and settings.maze is None:
+        agent.acting_in(None)  # says what a run of a log is for
     if agent.world is not None and agent.world.map is None:
         without_map(agent, settings)
         return
@@ -61,6 +63,7 @@ def run(settings: Plan) -> None:
 def without_map(agent: Agent, settings: Plan) -> None:
     """One episode of a world that has resets and goals in words, maybe filmed."""
     world = world_for(agent, settings)
+    warn_of_goal(agent, world)
     wanted = settings.video is not None or settings.figure is not None
     if wanted:
         world = filmed(world, settings.video)
@@ -69,6 +72,7 @@ def without_map(agent: Agent, settings: Plan) -> None:
         planning_for(agent, settings),
         world=world,
         tau_max=settings.tau_max,
+        score=settings.score,
         every_horizon=settings.every_horizon,
     )
     policy = PlannerPolicy(planner, hold=world.hold)

@@ -18,18 +18,15 @@ from cogmap.pipeline import Tracker, no_tracker, resume, train
 from cogmap.settings import RunSettings
 from cogmap.training import Track
 
+# What only a Gymnasium environment reads, and what only a maze does.
+GYM_FLAGS = ("env_package", "env_kwargs", "hold", "names", "goal", "start", "stay")
+MAZE_FLAGS = ("observation", "physics", "walk", "action_steps", "coverage", "unexplored")
+
 
 def run(settings: Train) -> None:
     if settings.resume is not None:
-        agent, folder = (
-            resume(
-                settings.resume,
-                bars=bars,
-                tell=print,
-                track=tracker(settings.track, settings.resume),
-            ),
-            settings.resume,
-        )
+        folder = settings.resume
+        agent = resume(folder, bars=bars, tell=print, track=tracker(settings.track, folder))
     elif settings.out is None:
         raise CogmapError("give --out, the run folder to write (or --resume to continue one).")
     else:
@@ -48,6 +45,8 @@ def run(settings: Train) -> None:
     print(f"trained -> {folder}")
     if agent.world is not None:
         print(f"next: cogmap evaluate {folder}")
+    else:
+        print(f'next, in Python: cogmap.Agent.load("{folder}").controller(goal)')
 
 
 def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Path | None]:
@@ -56,12 +55,9 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
         stored = RunConfig.read(settings.config)
         given = dataclasses.replace(stored.settings, seed=settings.seed)
         return restored(stored.world), given, stored.data, stored.dynamics_data
-    if settings.observation == "image" and settings.data is not None:
-        raise CogmapError("--observation image explores a maze; leave --data out.")
+    check_flags(settings)
     world: World | None = None
     if settings.env is not None:
-        if settings.maze is not None:
-            raise CogmapError("give --maze or --env, not both.")
         world = gym_world(settings)
     elif settings.maze is not None:
         world = PointMaze(
@@ -76,6 +72,27 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
         device=settings.device,
     )
     return world, given, settings.data, settings.dynamics_data
+
+
+def check_flags(settings: Train) -> None:
+    """Raises for a flag that would be ignored."""
+    if settings.env is not None and settings.maze is not None:
+        raise CogmapError("give --maze or --env, not both.")
+    if settings.env is not None and (settings.data or settings.dynamics_data):
+        raise CogmapError(
+            "a log (--data) is learned from by itself; leave --env out, and lead the environment "
+            "with agent.controller(goal)."
+        )
+    if settings.observation == "image" and settings.data is not None:
+        raise CogmapError("--observation image explores a maze; leave --data out.")
+    names, wanted = (GYM_FLAGS, "--env") if settings.env is None else (MAZE_FLAGS, "--maze")
+    fresh = Train()
+    for name in names:
+        part = "exploration" if hasattr(settings.exploration, name) else None
+        given, usual = (getattr(s, part) if part else s for s in (settings, fresh))
+        if getattr(given, name) != getattr(usual, name):
+            flag = name.replace("_", "-")
+            raise CogmapError(f"--{flag} is for {wanted}; leave it out, or give {wanted}.")
 
 
 def tracker(name: str | None, folder: Path) -> Tracker:
@@ -109,12 +126,14 @@ def gym_world(settings: Train) -> World:
     except ImportError as error:
         raise CogmapError(f"--env needs {error.name}; pip install 'cogmap[gym]'.") from None
     assert settings.env is not None
+    if settings.hold == 0:
+        raise CogmapError("hold=0; give at least 1 step, or auto.")
     return GymWorld(
         settings.env,
         hold=0 if settings.hold == "auto" else settings.hold,
         package=settings.env_package,
         kwargs=read_kwargs(settings.env_kwargs),
-        names=tuple(settings.names.split(",")) if settings.names else (),
+        names=tuple(map(str.strip, settings.names.split(","))) if settings.names else (),
         goal=settings.goal,
         start=settings.start,
         stay=settings.stay,

@@ -48,6 +48,15 @@ def as_told(world: World, settings: Choice | Told) -> World:
     return dataclasses.replace(world, **told)
 
 
+def warn_of_goal(agent: Agent, world: World) -> None:
+    """Says so where nothing, or little, that was seen is like where a Gymnasium world leads."""
+    goal = getattr(world, "goal", None)
+    if goal is None or agent.seen is None or agent.seen.context.mask.any():
+        return  # without a goal, or each episode's own
+    if warning := agent.goal(goal).warning:
+        print(f"warning: {warning}")
+
+
 def filmed(world: World, path: Path | None) -> World:
     """The same world with frames, for a film at `path` or to be drawn."""
     if path is not None and path.suffix not in (".mp4", ".gif"):

@@ -7,6 +7,7 @@ its own goals and its own success; any other is told where to go.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,15 +23,17 @@ from cogmap.envs.making import limit_of, make
 from cogmap.envs.recording import record
 from cogmap.envs.running import GymRun
 from cogmap.envs.spaces import GOAL_PARTS, Coding, coding_of
+from cogmap.envs.timescale import EPISODE as TRIED
 from cogmap.envs.timescale import context_of, trial_table
 from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
-from cogmap.errors import CogmapError
+from cogmap.errors import CogmapError, check_seed
 from cogmap.explore.settings import Exploration
 from cogmap.goals import Context, Seen
 from cogmap.planning.candidates import Candidates
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
 from cogmap.settings import RunSettings
+from cogmap.words import SHOWN, check_goal
 
 STEPS, UPDATES = 200_000, 2000  # of the environment that are recorded, and of a training
 EPISODE, SHORT_EPISODE = 2000, 200  # steps of an episode that is recorded
@@ -87,12 +90,19 @@ class GymWorld:
     @property
     def observation_names(self) -> tuple[str, ...]:
         """Of an observation's numbers."""
-        if self.names and len(self.names) != len(self.seeing.names):
+        own = self.seeing.names
+        if self.names and len(self.names) != len(own):
+            told = ", ".join(own) if len(own) <= SHOWN else f"{own[0]} to {own[-1]}"
             raise CogmapError(
-                f"{len(self.names)} names for the {len(self.seeing.names)} numbers of {self.env}: "
-                f"{', '.join(self.seeing.names)}."
+                f"{len(self.names)} names for the {len(own)} numbers of {self.env}: {told}."
             )
-        return self.names or self.seeing.names
+        for name in self.names:
+            if not name or self.names.count(name) > 1 or set("<>=,") & set(name):
+                raise CogmapError(
+                    f"names {','.join(self.names)}: {name!r} is empty, there twice, or has one of "
+                    "< > = in it; give each number a name of its own."
+                )
+        return self.names or own
 
     @property
     def action_size(self) -> int:
@@ -113,6 +123,14 @@ class GymWorld:
 
     def decode(self, action: np.ndarray) -> Any:
         return self.acting.decode(np.asarray(action))
+
+    def as_goal(self, wanted: Any) -> Any:
+        if isinstance(wanted, str) or callable(wanted):
+            return wanted
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # gymnasium's, of lists
+            own = self._one.observation_space.contains(wanted)
+        return self.numbers(wanted) if own else wanted
 
     def make(self) -> gymnasium.Env:
         """A fresh environment without a time limit."""
@@ -146,24 +164,14 @@ class GymWorld:
         exploration, temporal = settings.exploration, settings.temporal
         if exploration.walk_steps == "auto":
             exploration = replace(exploration, walk_steps=STEPS)
+        self.check_told(exploration.steps)
         table = trial_table(self, holds=(self.hold,) if self.hold else None, seed=settings.seed)
         tell(table.text())
         if self.seeing.left_out:
             tell(f"left out of the observation, as no numbers: {', '.join(self.seeing.left_out)}")
-        episode, context = self.episode, self.context
-        if table.context.any() and episode == EPISODE:
-            episode = max(limit_of(self.env) or 0, SHORT_EPISODE)
-            context = context_of(
-                replace(self, hold=table.hold, episode=episode), seed=settings.seed
-            )
-            fixed = [
-                name for name, is_fixed in zip(self.observation_names, table.context) if is_fixed
-            ]
-            tell(
-                f"{', '.join(fixed)} never change within an episode: recorded in episodes of "
-                f"{episode} steps, to see many of them, and "
-                "taken out of what the models see."
-            )
+        world = replace(self, hold=table.hold)
+        if table.context.any() and self.episode == EPISODE:
+            world = world.without_fixed(table.context, seed=settings.seed, tell=tell)
         linger = min(LINGER, max(1, table.length // 2))
         if temporal.recorded == "auto" and temporal.loss == "softmax" and linger < LINGER:
             tell(
@@ -172,8 +180,14 @@ class GymWorld:
             )
             temporal = replace(temporal, recorded=linger)
         if temporal.tau_max == "auto":
-            room = min(episode // table.hold // 2, table.longest)
-            temporal = replace(temporal, tau_max=min(table.tau_max, power_below(room)))
+            room = min(world.episode, exploration.steps // 2) // table.hold // 2
+            room = power_below(min(room, table.longest))
+            temporal = replace(temporal, tau_max=min(table.tau_max, room))
+        elif table.longest + linger < min(temporal.longest, TRIED // table.hold):
+            raise CogmapError(
+                f"tau_max={temporal.tau_max} exceeds the episodes of {self.name}, which end after "
+                f"{table.longest} decisions at most; lower --tau-max, or leave it at auto."
+            )
         if temporal.tied == "auto":
             temporal = replace(temporal, tied=False)  # what swings does not swing back alike
         if temporal.steps == 0:
@@ -181,18 +195,44 @@ class GymWorld:
         planning = settings.planning
         if table.momentum and planning == Planning():  # far along one action it would fly off
             planning = replace(planning, radii=RADII)
-        world = replace(self, hold=table.hold, episode=episode, linger=linger, context=context)
         settled = replace(settings, exploration=exploration, temporal=temporal, planning=planning)
-        return world, settled
+        return replace(world, linger=linger), settled
+
+    def without_fixed(
+        self, fixed: np.ndarray, *, seed: int, tell: Callable[[str], None]
+    ) -> GymWorld:
+        """The same world without the numbers that an episode begins with and cannot change."""
+        episode = max(limit_of(self.env) or 0, SHORT_EPISODE)
+        shorter = replace(self, episode=episode)
+        names = ", ".join(n for n, never in zip(self.observation_names, fixed) if never)
+        tell(
+            f"{names} never change within an episode: recorded in episodes of {episode} steps, to "
+            "see many of them, and taken out of what the models see."
+        )
+        return replace(shorter, context=context_of(shorter, seed=seed))
+
+    def check_told(self, steps: int) -> None:
+        """Raises for what is wrong without a look at the world's behaviour."""
+        if self.hold < 0 or self.hold > self.episode // 2:
+            raise CogmapError(
+                f"hold={self.hold}; give 1 to {self.episode // 2} steps, half an episode, or auto."
+            )
+        least = 2 * max(1, self.hold)
+        if steps < least:
+            raise CogmapError(f"walk_steps={steps}; give at least {least}, two decisions.")
+        _ = self.action_size, self.observation_names
+        for words in (self.goal, self.start):
+            if words is not None:
+                check_goal(words, self.observation_names)
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:
-        rows = min(settings.steps, self.episode) // self.hold
-        if tau_max >= rows:
+        longest = min(settings.steps // 2, self.episode)  # two environments at least, side by side
+        if tau_max >= longest // self.hold:
             raise CogmapError(
-                f"tau_max={tau_max} exceeds an episode of {rows} decisions "
-                f"({self.episode} steps, {self.hold} each); lower --tau-max or --hold."
+                f"tau_max={tau_max} exceeds an episode of {longest // self.hold} decisions "
+                f"({longest} steps, {self.hold} each); lower --tau-max or --hold, or raise "
+                "--walk-steps."
             )
-        _ = self.action_size, self.observation_shape, self.observation_names
 
     def explore(
         self,
@@ -237,7 +277,7 @@ class GymWorld:
         check_tasks_wanted(episodes=episodes, budget=budget)
         if name not in (None, "reset"):
             raise CogmapError(f"tasks {name!r}; a Gymnasium world has only its resets.")
-        seeds = np.random.default_rng(seed).integers(1 << 31, size=episodes or 50)
+        seeds = np.random.default_rng(check_seed(seed)).integers(1 << 31, size=episodes or 50)
         tasks = [Task(f"reset{k}", (float(value),), ()) for k, value in enumerate(seeds)]
         return TaskSet("reset", tasks, budget or limit_of(self.env) or BUDGET, seed)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cogmap.data.trajectories import Trajectories
+from cogmap.envs.making import reason_of
 from cogmap.errors import CogmapError
 from cogmap.progress import Progress
 
@@ -79,35 +80,36 @@ def recorded(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Episodes of random actions, environments taking turns. [(rows, ...), (rows, a)]
 
-    An environment that raises loses the episode it was in, and is made anew.
+    An environment that raises loses the episode it was in, and is made anew. The first time is
+    told, and in the end how often it was.
     """
     rng = np.random.default_rng(seed)
     side = min(SIDE_BY_SIDE, max(2, steps // each))
     envs = [world.make() for _ in range(side)]
     under_way: list[list[Any]] = [[] for _ in envs]
     episodes: list[tuple[np.ndarray, np.ndarray]] = []
-    spent, crashes = 0, 0
+    spent, lost, in_a_row = 0, 0, 0
     while spent < steps:
         actions = world.random_actions(rng, side)
         for k, env in enumerate(envs):
             try:
                 if not under_way[k]:
                     now, _ = env.reset(seed=int(rng.integers(1 << 31)))
-                    under_way[k] = [[checked(world, now)], [], 0]
+                    under_way[k] = [[world.encode(now)], [], 0]
                 seen, done, length = under_way[k]
                 taken, ended, cut, now = held(world, env, actions[k])
-                seen.append(checked(world, now))
-                crashes = 0
+                seen.append(world.encode(now))
+                in_a_row = 0
             except CogmapError:
                 raise
             except Exception as error:  # an environment may raise anything
-                crashes += 1
-                reason = " ".join(str(error).split()) or repr(error)
-                if crashes >= CRASHES:
+                lost, in_a_row, reason = lost + 1, in_a_row + 1, reason_of(error)
+                if in_a_row >= CRASHES:
                     raise CogmapError(
                         f"{world.name} raised {CRASHES} times in a row: {reason}"
                     ) from None
-                print(f"{world.name} raised in a step ({reason}); its episode is lost.")
+                if lost == 1:
+                    print(f"{world.name} raised ({reason}); its episode is lost.")
                 envs[k], under_way[k] = world.make(), []
                 spent += 1  # or a world that always raises would never end
                 continue
@@ -123,6 +125,10 @@ def recorded(
     for kept in under_way:
         if kept and len(kept[1]) > 1:
             episodes.append(finished(kept[0], kept[1]))
+    if not episodes:
+        raise CogmapError(f"{world.name} raised in each of {lost} episodes: {reason}")
+    if lost > 1:
+        print(f"{world.name} raised {lost} times in {spent:,} steps; as many episodes are lost.")
     return episodes
 
 
@@ -134,23 +140,6 @@ def held(world: GymWorld, env: Any, action: np.ndarray) -> tuple[int, bool, bool
         now, _, ended, cut, _ = env.step(wanted)
         taken += 1
     return taken, bool(ended), bool(cut), now
-
-
-def checked(world: GymWorld, now: Any) -> np.ndarray:
-    """An observation as numbers; raises for what the space does not allow."""
-    try:
-        seen = world.seeing.encode(now)
-    except (TypeError, ValueError, KeyError, IndexError):
-        seen = None
-    if seen is None or seen.shape != world.seeing.shape:
-        shape = getattr(now, "shape", type(now).__name__)
-        raise CogmapError(
-            f"{world.name} returned an observation of shape {shape}; its space says "
-            f"{world.seeing.shape}."
-        )
-    if seen.dtype != np.uint8 and not np.isfinite(seen).all():
-        raise CogmapError(f"{world.name} returned an observation with NaN or infinity: {seen}.")
-    return seen if world.context is None else world.encode(now)
 
 
 def finished(seen: list[np.ndarray], done: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

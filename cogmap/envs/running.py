@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
+from cogmap.envs.making import reason_of
 from cogmap.envs.world import Moved, Task
 from cogmap.errors import CogmapError
 from cogmap.goals import Goal, Seen
@@ -37,18 +38,24 @@ class GymRun:
 
     def _reset(self, env: gymnasium.Env, task: Task, seen: Seen) -> tuple[Any, dict[str, Any]]:
         seed, world = int(task.start[0]), self._world
+        start: Goal | None = None
         for attempt in range(TRIES):
-            now, info = env.reset(seed=(seed + attempt) % (1 << 31))
+            try:
+                now, info = env.reset(seed=(seed + attempt) % (1 << 31))
+            except Exception as error:  # an environment may raise anything
+                raise CogmapError(f"{world.name} raised in reset: {reason_of(error)}") from None
             if world.start is None:
                 return now, info
-            if seen.goal(world.start, world.seeing.encode(now)).reached(world.encode(now)[None])[0]:
+            if start is None or seen.context.mask.any():  # else it is the same in every episode
+                start = seen.goal(world.start, world.numbers(now))
+            if start.reached(world.encode(now)[None])[0]:
                 return now, info
         raise CogmapError(
-            f"{self._world.name}: none of {TRIES} resets began with {self._world.start}."
+            f"{world.name}: none of {TRIES} resets began with {world.start}; widen --start."
         )
 
     def _goal(self, task: Task, now: Any, seen: Seen) -> Goal:
-        world, here = self._world, self._world.seeing.encode(now)
+        world, here = self._world, self._world.numbers(now)
         if world.goal is not None:
             return seen.goal(world.goal, here)
         if world.has_goals:
@@ -67,8 +74,10 @@ class GymRun:
         for word in SUCCESS:
             if word in info:
                 return bool(info[word])
+        reward = getattr(self._envs[k].unwrapped, "compute_reward", None)
+        if reward is None:  # its goal is then as one in words, each number met
+            return bool(self._goals[k].reached(world.encode(now)[None])[0])
         # A sparse reward is as good as at the goal itself; where that is 0 or 1 differs.
-        reward = self._envs[k].unwrapped.compute_reward  # type: ignore[attr-defined]
         wanted = now["desired_goal"]
         return bool(reward(now["achieved_goal"], wanted, info) >= reward(wanted, wanted, info))
 
@@ -93,10 +102,16 @@ class GymRun:
         for n, (k, action) in enumerate(zip(which, actions)):
             wanted = self._world.decode(action)
             for _ in range(steps):
-                now, _, ended, cut, info = self._envs[k].step(wanted)
-                self._now[k] = now
                 taken[n] += 1
-                self.there[k] = self._arrived(k, info)
+                try:
+                    self._now[k], _, ended, cut, info = self._envs[k].step(wanted)
+                    self.there[k] = self._arrived(k, info)
+                except CogmapError:
+                    raise
+                except Exception as error:  # an environment may raise anything
+                    print(f"{self._world.name} raised ({reason_of(error)}); its episode ends here.")
+                    self.ended[k], self.there[k] = True, False
+                    break
                 self._inside[k] += self.succeeded[k] and self.there[k]
                 self.succeeded[k] |= self.there[k]
                 self.ended[k] = ended or cut

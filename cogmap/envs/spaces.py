@@ -33,14 +33,17 @@ class Leaf:
     take: Callable[[Any], Any]  # its value out of the whole one
 
     def encode(self, value: Any) -> np.ndarray:
-        """-> (size,)"""
+        """-> (size,); raises for a value that is not of the space."""
         if isinstance(self.space, spaces.Discrete):
-            return np.eye(self.size, dtype=np.float32)[int(value) - int(self.space.start)]
+            return _one_hot(int(value) - int(self.space.start), self.size)
         if isinstance(self.space, spaces.MultiDiscrete):
             counts = self.space.nvec.ravel()
             place = np.asarray(value).ravel() - np.asarray(self.space.start).ravel()
-            return np.concatenate([np.eye(n, dtype=np.float32)[k] for n, k in zip(counts, place)])
-        return np.asarray(value, dtype=np.float32).ravel()
+            return np.concatenate([_one_hot(k, n) for k, n in zip(place, counts, strict=True)])
+        numbers = np.asarray(value, dtype=np.float32).ravel()
+        if len(numbers) != self.size:
+            raise ValueError(f"{len(numbers)} numbers")
+        return numbers
 
     def decode(self, numbers: np.ndarray) -> Any:
         """The nearest value. (size,) ->"""
@@ -56,8 +59,10 @@ class Leaf:
         assert isinstance(space, spaces.Box)
         low, high = space.low.ravel(), space.high.ravel()
         bounded = np.isfinite(low) & np.isfinite(high)
-        scaled = np.where(bounded, low + (numbers + 1) / 2 * (high - low), numbers)
-        value = np.clip(scaled, low, high).reshape(space.shape)
+        value = np.array(numbers, dtype=np.float64)
+        span = high[bounded].astype(np.float64) - low[bounded]
+        value[bounded] = low[bounded] + (value[bounded] + 1) / 2 * span
+        value = np.clip(value, low, high).reshape(space.shape)
         return (np.round(value) if np.issubdtype(space.dtype, np.integer) else value).astype(
             space.dtype
         )
@@ -69,6 +74,7 @@ class Coding:
 
     space: spaces.Space
     leaves: tuple[Leaf, ...]
+    what: str  # of which world
     left_out: tuple[str, ...] = ()  # parts that are no numbers, or no part of the state
     picture: bool = False
 
@@ -86,9 +92,19 @@ class Coding:
 
     def encode(self, value: Any) -> np.ndarray:
         """An observation as the models see it. -> (d,), or (H, W, C) bytes"""
-        if self.picture:
-            return self._upright(np.asarray(value))
-        return np.concatenate([leaf.encode(leaf.take(value)) for leaf in self.leaves])
+        try:
+            if self.picture:
+                return self._upright(_bytes(value, self.space.shape))
+            seen = np.concatenate([leaf.encode(leaf.take(value)) for leaf in self.leaves])
+        except (TypeError, ValueError, LookupError):  # whatever numpy thinks of it
+            shape = getattr(value, "shape", ())
+            shown = f"of shape {shape}" if shape else " ".join(f"{value!r:.60}".split())
+            raise CogmapError(
+                f"{self.what} {shown} is not of its space, {_told(self.space)}."
+            ) from None
+        if not np.isfinite(seen).all():
+            raise CogmapError(f"{self.what} holds NaN or infinity: {seen[:8]}.")
+        return seen
 
     def decode(self, numbers: np.ndarray) -> Any:
         """An action as the environment wants it. (a,) ->"""
@@ -118,7 +134,7 @@ class Coding:
 def coding_of(space: spaces.Space, *, what: str) -> Coding:
     """How to read a space; raises for one that is not supported."""
     if _is_picture(space):
-        return Coding(space, (Leaf("", space, 0, (), lambda value: value),), picture=True)
+        return Coding(space, (Leaf("", space, 0, (), lambda value: value),), what, picture=True)
     leaves, left_out = _leaves(space, "", lambda value: value)
     if isinstance(space, spaces.Dict) and set(GOAL_PARTS) <= set(space.spaces):
         # Where to go is not where one is.
@@ -131,7 +147,27 @@ def coding_of(space: spaces.Space, *, what: str) -> Coding:
         )
     if not leaves:
         raise CogmapError(f"{what}: {space} is not supported; give {SUPPORTED}.")
-    return Coding(space, tuple(leaves), tuple(left_out))
+    return Coding(space, tuple(leaves), what, tuple(left_out))
+
+
+def _one_hot(place: int, count: int) -> np.ndarray:
+    if not 0 <= place < count:  # an index below zero would count from the end
+        raise ValueError(f"kind {place} of {count}")
+    return np.eye(count, dtype=np.float32)[place]
+
+
+def _bytes(value: Any, shape: tuple[int, ...] | None) -> np.ndarray:
+    picture = np.asarray(value)
+    if picture.shape != shape or picture.dtype != np.uint8:
+        raise ValueError(f"a picture of shape {picture.shape}, {picture.dtype}")
+    return picture
+
+
+def _told(space: spaces.Space) -> str:
+    """A space in a few words: a Box's bounds may fill pages."""
+    if isinstance(space, spaces.Box):
+        return f"Box of shape {space.shape}, {space.dtype}"
+    return f"{' '.join(str(space).split())}"[:200]
 
 
 def _is_picture(space: spaces.Space) -> bool:

@@ -166,6 +166,9 @@ class Coded(Protocol):
     def decode(self, action: np.ndarray) -> Any:
         """As the environment wants it. (a,) ->"""
 
+    def as_goal(self, wanted: Any) -> Any:
+        """A goal: one of its own observations as numbers, any other as it is."""
+
 
 def map_of(world: World | None, what: str) -> MazeMap:
     """The map of a world; raises where `what` needs one and there is none."""
