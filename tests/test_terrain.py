@@ -44,6 +44,17 @@ class Hot(Line):
         return super().step(action)
 
 
+class Lost(Line):
+    """The line; nobody knows where on it one is."""
+
+    def seen(self):
+        return super().seen() * (np.nan if getattr(self, "lost", False) else 1.0)
+
+    def step(self, action):
+        self.lost = True
+        return super().step(action)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def small_samples():
     with pytest.MonkeyPatch.context() as patch:
@@ -219,9 +230,12 @@ def test_frames_are_pictures_of_the_world_and_left_out_where_it_draws_none(
 
 def test_an_environment_that_breaks_off_is_told_in_the_last_line(agent, run, tmp_path_factory):
     with in_another(agent, run, "Hot", tmp_path_factory) as hot:
-        *_, step, failure = told(hot)
-        assert step["kind"] == "step" and failure["kind"] == "failure"
-        assert "the motor is hot" in failure["detail"]
+        *_, step, outcome = told(hot)
+        assert step["kind"] == "step" and not step["at_goal"]
+        assert not outcome["success"] and "the motor is hot" in outcome["raised"]
+        begun, failure = told(in_another(agent, run, "Lost", tmp_path_factory))
+        assert begun["kind"] == "begun" and failure["kind"] == "failure"
+        assert "NaN" in failure["detail"]
 
 
 @pytest.mark.parametrize(

@@ -131,8 +131,10 @@ def test_the_tables_hold_the_result_the_checks_and_the_settings(run, text, resul
     low, high = result.interval
     checks = json.loads((run / "checks.json").read_text())
     cells = [f"{result.sr:.2f}", f"{low:.2f}-{high:.2f}", f"{result.stayed:.2f}", "place"]
-    cells += [f"{value:.2f}" for value in checks["information"] + checks["calibration"]]
-    cells += [f"{value:.3f}" for value in checks["error"]]
+    for tau, known, right in zip(checks["taus"], checks["information"], checks["calibration"]):
+        assert f"<td>{tau}</td><td>{known:.2f}</td><td>{right:.2f}</td>" in text
+    [error] = checks["error"]
+    assert f"<td>place</td><td>{error:.3f}</td>" in text
     cells += ["temporal tau_max", "world hold", "world goal"]
     for cell in cells:
         assert f"<td>{cell}</td>" in text, cell
@@ -180,7 +182,7 @@ def test_the_command_leads_where_its_flags_say(run, tmp_path, capsys):
     for route in record_of(text)["routes"]:
         assert route["goal"] == "place<=0.05" and route["outcome"]["success"]
         assert route["steps"][0]["observation"][0] >= 0.65
-    assert "begun where place&gt;=0.65" in text
+    assert "begun where place&gt;=0.65, that reached the goal, place&lt;=0.05, in 30" in text
 
 
 def test_a_run_from_logs_alone_is_reported_with_scores_of_goals(run, tmp_path, capsys):

@@ -34,6 +34,7 @@ class GymRun:
         self.there = np.array([self._arrived(k, info) for k, (_, info) in enumerate(begun)])
         self.succeeded = self.there.copy()
         self.ended = np.zeros(len(tasks), bool)
+        self.raised: dict[int, str] = {}  # why an episode broke off
         self._inside = np.zeros(len(tasks))
 
     def _reset(self, env: gymnasium.Env, task: Task, seen: Seen) -> tuple[Any, dict[str, Any]]:
@@ -110,6 +111,7 @@ class GymRun:
                     raise
                 except Exception as error:  # an environment may raise anything
                     print(f"{self._world.name} raised ({reason_of(error)}); its episode ends here.")
+                    self.raised[int(k)] = reason_of(error)
                     self.ended[k], self.there[k] = True, False
                     break
                 self._inside[k] += self.succeeded[k] and self.there[k]

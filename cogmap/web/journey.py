@@ -102,6 +102,7 @@ class Journey:
             success=last.success,
             steps=last.steps,
             stayed=None if last.stayed is None else round(last.stayed, 4),
+            raised=self.running.raised.get(0, ""),
             seconds=round(time.perf_counter() - began, 3),
             **sight,
         )

@@ -53,6 +53,7 @@ class Filmed(Running, Protocol):
     """Episodes that know whether they are at their goals now, and can be looked at."""
 
     there: np.ndarray  # (E,) bool
+    raised: dict[int, str]  # why an episode broke off
 
     def frame(self, k: int) -> np.ndarray: ...
 

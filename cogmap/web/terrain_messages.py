@@ -124,6 +124,7 @@ class Arrival(Message):
     success: bool = Field(description="whether the goal was reached at any time")
     steps: int = Field(description="environment steps")
     stayed: float | None = Field(description="share of the time since then spent there")
+    raised: str = Field(description="what the environment raised, if it ended so; or empty")
     seconds: float
     observation: Observation
     place: Place

@@ -70,7 +70,7 @@ def page(terrain: Terrain, result: Evaluation, world: World, planner: Planner) -
     stored = record(terrain, routes, fields)
     stored["world"] |= told
     thin(routes, max(LEAST_ROOM, ROOM - size(stored)))
-    parts = _results(result, episodes, start=told["start"], again=all(again))
+    parts = _results(result, episodes, goal=goal, start=told["start"], again=all(again))
     return _page(terrain, stored, parts)
 
 
@@ -95,9 +95,11 @@ def page_of_goals(terrain: Terrain, goal: str | None) -> str:
 
 
 def goal_of(terrain: Terrain, world: Any) -> tuple[str, str]:
-    """What to call the goal of every episode, and what to warn of; empty where episodes differ."""
-    if world.goal is None or terrain.episodes_differ:
+    """What to call the goal of every episode, and what to warn of; empty: each has its own."""
+    if world.goal is None:
         return "", ""
+    if terrain.episodes_differ:  # what a goal means, each reset decides
+        return world.goal, ""
     return world.goal, terrain.seen.goal(world.goal).warning
 
 
@@ -181,12 +183,15 @@ def _page(terrain: Terrain, stored: dict[str, Any], parts: list[str]) -> str:
     )
 
 
-def _results(result: Evaluation, shown: Sequence[Episode], *, start: str, again: bool) -> list[str]:
+def _results(
+    result: Evaluation, shown: Sequence[Episode], *, goal: str, start: str, again: bool
+) -> list[str]:
     """What came of all episodes, and of each. `again`: what is drawn ended as they did."""
     stay = any(episode.stayed is not None for episode in result.episodes)
     begun = f", begun where {start}," if start else ""
+    goal = f"the goal, {goal}," if goal else "their goals"
     note = (
-        f"SR: share of {len(result.episodes)} episodes{begun} that reached the goal in "
+        f"SR: share of {len(result.episodes)} episodes{begun} that reached {goal} in "
         f"{result.budget:,} environment steps, with its 95 % Wilson interval."
     )
     if stay:

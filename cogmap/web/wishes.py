@@ -6,11 +6,10 @@ import re
 
 import numpy as np
 
-from cogmap import goals
 from cogmap.errors import CogmapError
 from cogmap.goals import Seen
+from cogmap.words import FILES, read
 
-FILES = (".npy", ".txt", ".csv")
 NUMBERS = re.compile(r"[-+.,\deE\s]+")  # an observation
 ROW = re.compile(r"#(\d{1,9})")
 
@@ -38,7 +37,7 @@ def check(what: str, text: str, seen: Seen, *, own: str | None = None) -> None:
             f"observation's numbers ({', '.join(seen.names[:12])}); files and functions are for "
             "`cogmap plan`."
         )
-    wanted = goals.read(text)
+    wanted = read(text)
     if isinstance(wanted, np.ndarray):
         with np.errstate(over="ignore"):
             if not np.isfinite(wanted.astype(np.float32)).all():

@@ -95,9 +95,10 @@ function firstAtGoal(route) {
 function outcomeText({ failure, outcome, steps: moves }, { budget }) {
   if (failure) return failure;
   if (!outcome) return "No outcome.";
-  const { success, steps, stayed, seconds } = outcome;
+  const { success, steps, stayed, seconds, raised } = outcome;
   const count = `${steps} environment step${steps === 1 ? "" : "s"}`;
   const time = seconds === null ? "" : ` (${number(seconds, 2)} s)`;
+  if (raised) return `The environment broke off after ${count}: ${raised}.`;
   if (!success && steps < budget) return `The episode was over after ${count}, without reaching the goal${time}.`;
   if (!success) return `Did not reach the goal in ${count}${time}.`;
   if (stayed === null) return steps ? `Reached the goal in ${count}${time}.` : "It began at the goal.";
