@@ -23,7 +23,7 @@ from cogmap.planning.objective import Horizons
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
 
-PAIRS = 1024
+PAIRS, MOVES = 1024, 1 << 14
 SHORT = 8  # horizons up to which a score far from any possible successor is implausible
 PLAUSIBLE = -2.0  # nats; what cannot happen should be far below
 SUSPICIOUS = 0.02  # share of impossible pairs that look plausible
@@ -47,7 +47,8 @@ class Checks:
         if self.implausible > SUSPICIOUS:
             lines.append(
                 f"warning: horizons up to {SHORT} call {self.implausible:.0%} of the places that "
-                "cannot be reached in them likely; hold actions longer (--hold), or record more."
+                "cannot be reached in them likely; train longer (--steps), hold actions longer "
+                "(--hold), or record more."
             )
         if max(self.error) > 1.0:
             worst = int(np.argmax(self.error))
@@ -104,8 +105,7 @@ def check_run(
     episodes = Episodes(data)
     taus = Horizons.octaves(min(temporal.config.tau_max, max(1, episodes.longest // 2))).taus
     u = (torch.arange(PAIRS, dtype=torch.float64) + 0.5) / PAIRS
-    before, after = (looks(temporal, data, rows) for rows in episodes.pairs(torch.tensor(1), u))
-    most = (after - before).abs().amax(0)  # (d,) that one decision has ever changed
+    most = farthest(temporal, data)
     information, calibration, likely, far = [], [], 0, 0
     for tau in taus.tolist():
         here, there = episodes.pairs(torch.tensor(tau), u)
@@ -128,6 +128,17 @@ def check_run(
         round(likely / max(far, 1), 4),
         list(names),
     )
+
+
+def farthest(temporal: TemporalModel, data: Trajectories) -> torch.Tensor:
+    """The most that one decision has ever changed each number by. (d,)
+
+    What is rare, such as one kind of many, changes by much more than is typical of it.
+    """
+    first = np.setdiff1d(np.arange(len(data)), data.episode_starts + data.episode_lengths - 1)
+    some = torch.as_tensor(first[:: max(1, len(first) // MOVES)])
+    moved = looks(temporal, data, some + 1) - looks(temporal, data, some)
+    return moved.abs().amax(0)
 
 
 def looks(temporal: TemporalModel, data: Trajectories, rows: torch.Tensor) -> torch.Tensor:

@@ -1,5 +1,6 @@
 """Environments that raise, show what they should not, or are none: one line each."""
 
+import shutil
 import warnings
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from cogmap.envs.making import limit_of, make
 from cogmap.envs.recording import recorded
 from cogmap.errors import CogmapError
 from cogmap.goals import Seen
+from cogmap.planning.objective import rule
 
 WORLDS = "tests.worlds_of_gym"
 LINE = f"{WORLDS}:Line"
@@ -152,3 +154,103 @@ def test_horizons_beyond_the_longest_episode_are_refused_before_recording():
         world.settled(settings, tell=lambda line: None)
     short = replace(settings, temporal=cogmap.TemporalTraining(tau_max=32))
     assert world.settled(short, tell=lambda line: None)[1].temporal.tau_max == 32
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory):
+    """A run of the line, trained for a moment."""
+    folder = tmp_path_factory.mktemp("line") / "run"
+    small = ["--steps", "20", "--walk-steps", "3000", "--width", "16", "--dynamics.steps", "20"]
+    told = ["--env", LINE, "--hold", "1", "--names", "place", "--goal", "place=1"]
+    assert main(["train", *told, *small, "--out", str(folder), "--device", "cpu"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def log(line, tmp_path_factory):
+    """A run of the same rows as a log, without the world."""
+    folder = tmp_path_factory.mktemp("log") / "run"
+    small = ["--steps", "20", "--width", "16", "--dynamics.steps", "20", "--device", "cpu"]
+    assert main(["train", "--data", str(line / "data"), *small, "--out", str(folder)]) == 0
+    return folder
+
+
+def test_a_run_says_what_its_numbers_are_called_and_what_was_held_out(line, capsys):
+    assert main(["info", str(line)]) == 0
+    told = capsys.readouterr().out
+    assert "place=1" in told and "typical changes  place 0." in told
+
+
+def test_a_goal_that_nothing_resembles_is_told_where_it_is_planned_for(line, capsys):
+    for command in ("evaluate", "plan"):
+        words = [command, str(line), "--goal", "place=40", "--budget", "2"]
+        assert main(words + (["--episodes", "1"] if command == "evaluate" else [])) == 0
+        assert "warning: nothing in the data is like this goal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["evaluate", "LINE", "--seed", "-1"], "seed=-1"),
+        (["plan", "LINE", "--seed", "-1"], "seed=-1"),
+        (["plan", "LINE", "--score", "exact"], "draws on a map"),
+        (["evaluate", "LINE", "--maze", "large"], "observations of shape (1,)"),
+        (["evaluate", "LOG"], "without a world to act in"),
+        (["plan", "LOG", "--goal", "x0=1"], "without a world to act in"),
+        (["evaluate", "models/pointmaze-large", "--goal", "3,4"], "are for Gymnasium worlds"),
+        (["train", "--env", LINE, "--coverage", "0.5", "--out", "OUT"], "--coverage is for --maze"),
+        (["train", "--env", LINE, "--observation", "image", "--out", "OUT"], "is for --maze"),
+        (["train", "--maze", "large", "--goal", "1,2", "--out", "OUT"], "--goal is for --env"),
+        (["train", "--data", "DATA", "--hold", "3", "--out", "OUT"], "--hold is for --env"),
+        (["train", "--data", "DATA", "--env", LINE, "--out", "OUT"], "leave --env out"),
+    ],
+)
+def test_what_does_not_fit_a_run_is_refused_in_one_line(
+    arguments, reason, line, log, tmp_path, capsys
+):
+    places = {"LINE": line, "LOG": log, "DATA": line / "data", "OUT": tmp_path / "out"}
+    assert main([str(places.get(word, word)) for word in arguments]) == 2
+    error = capsys.readouterr().err
+    assert reason in error and error.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_a_run_that_was_killed_before_its_end_says_how_to_go_on(line, tmp_path, capsys):
+    half = tmp_path / "half"
+    shutil.copytree(line, half)
+    shutil.rmtree(half / "dynamics")
+    assert main(["evaluate", str(half)]) == 2
+    assert f"go on with `cogmap train --resume {half}`" in capsys.readouterr().err
+    assert main(["train", "--resume", str(half)]) == 0
+    assert main(["evaluate", str(half), "--episodes", "1", "--budget", "2"]) == 0
+
+
+def test_a_goal_may_be_an_observation_as_the_environment_shows_it(line):
+    agent = cogmap.Agent.load(line, device="cpu")
+    assert agent.goal(np.array([1.0], np.float32)).rows.tolist() == [[1.0]]
+    kinds = GymWorld("FrozenLake-v1")
+    assert kinds.as_goal(15).argmax() == 15 and kinds.as_goal("15=1") == "15=1"
+    parts = GymWorld(f"{WORLDS}:Reach")
+    shown, _ = parts.make().reset(seed=1)
+    assert len(parts.as_goal(shown)) == 2 and parts.as_goal({"observation0": 1}) == {
+        "observation0": 1
+    }
+
+
+def test_horizons_and_actions_that_were_not_learned_are_refused(line):
+    agent = cogmap.Agent.load(line, device="cpu")
+    beyond = rule(agent.planning, tau_max=4096)
+    with pytest.raises(CogmapError, match="asks horizons up to 4096; this model learned 1.."):
+        agent.controller("place=1", planner=beyond)
+    wider = replace(agent.world, env=f"{WORLDS}:Push")  # one number instead of two kinds
+    with pytest.raises(CogmapError, match="candidates are actions of 1 numbers"):
+        agent.planner(world=wider)
+
+
+@pytest.mark.parametrize(
+    "shown", ["here", None, {"place": 1}, np.zeros((4, 1)), np.array([np.nan])]
+)
+def test_a_controller_refuses_what_is_no_observation_in_one_line(line, shown):
+    controller = cogmap.Agent.load(line, device="cpu").controller("place=1")
+    with pytest.raises(CogmapError) as caught:
+        controller.act(shown)
+    assert "\n" not in str(caught.value)

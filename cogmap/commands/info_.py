@@ -6,6 +6,7 @@ import dataclasses
 import importlib.metadata
 import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from cogmap.config import RunConfig
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
 from cogmap.pipeline import CHECKS
+from cogmap.words import SHOWN
 
 
 def run(settings: Info) -> None:
@@ -64,10 +66,23 @@ def weights(network: object) -> str:
     return f"{sum(p.numel() for p in parameters):,}"
 
 
+def told_of(names: Sequence[str], config: RunConfig) -> dict[str, str]:
+    """Of a Gymnasium world or a log: what its numbers are called, and where it was led."""
+    lines = {} if config.data is None else {"data": str(config.data)}
+    if names:
+        more = f", ... ({len(names)} in all)" if len(names) > SHOWN else ""
+        lines["names"] = ", ".join(names[:SHOWN]) + more
+    world = config.world or {}
+    lines |= {name: str(world[name]) for name in ("goal", "start") if world.get(name)}
+    return lines
+
+
 def model(folder: Path) -> dict[str, str]:
     agent, config = Agent.load(folder, device="cpu"), RunConfig.read(folder / "config.json")
     temporal, dynamics = agent.temporal, agent.dynamics
     lines = {"model": str(folder), "world": "none" if agent.world is None else agent.world.name}
+    if agent.seen is not None:
+        lines |= told_of(agent.seen.names, config)
     if temporal.config.sees:
         height, width, _ = temporal.config.observation_shape
         look = {"keypoints": f"{temporal.config.keypoints} keypoints"}
