@@ -324,7 +324,7 @@ def test_a_dataset_of_another_size_than_the_models_is_refused(tmp_path, capsys):
     assert main(["import", str(folder), "--out", str(data)]) == 0
     train = ["train", "--data", str(data), "--out", str(out), *TINY]
     assert main(train) == 0
-    refused(capsys, ["evaluate", str(out)], "without a maze")
+    refused(capsys, ["evaluate", str(out)], "without a world")
     refused(capsys, ["evaluate", str(out), "--maze", "large"], "(3,)")
     other = tmp_path / "other"
     assert main(["explore", "--maze", "medium", "--out", str(other), "--steps", "300"]) == 0
