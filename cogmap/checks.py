@@ -37,7 +37,9 @@ class Checks:
     taus: list[int]  # octaves
     information: list[float]  # (T,) nats
     calibration: list[float]  # (T,) 1 is right
-    error: list[float]  # (d,) of one decision, in typical changes; 1: no better than standing still
+    error: list[
+        float
+    ]  # (d,) of one decision, in typical changes; 1: no better than no change
     implausible: float  # share of impossible pairs that the shortest horizons take for likely
     names: list[str] = field(default_factory=list)  # (d,) of the numbers
 
@@ -50,7 +52,7 @@ class Checks:
                 "cannot be reached in them likely; train longer (--steps), hold actions longer "
                 "(--hold), or record more."
             )
-        if max(self.error) > 1.0:
+        if max(self.error, default=0.0) > 1.0:
             worst = int(np.argmax(self.error))
             lines.append(
                 f"warning: the local model does not predict {self._names()[worst]} "
@@ -98,9 +100,14 @@ def check_run(
     temporal: TemporalModel,
     dynamics: Dynamics,
     data: Trajectories,
+    moves: Trajectories | None,
+    *,
     names: Sequence[str] = (),
 ) -> Checks:
-    """The figures of a run on data that it has not seen; `names` of the numbers of a state."""
+    """The figures of a run on pairs, and on transitions, that it has not seen.
+
+    `names` are those of the numbers of a state.
+    """
     chip = dynamics.reach.device
     episodes = Episodes(data)
     taus = Horizons.octaves(min(temporal.config.tau_max, max(1, episodes.longest // 2))).taus
@@ -119,7 +126,7 @@ def check_run(
             beyond = ((y.roll(PAIRS // 3, 0) - x).abs() > tau * most).any(-1)
             far += int(beyond.sum())
             likely += int((other[beyond] > PLAUSIBLE).sum())
-    error = one_decision(temporal, dynamics, data, episodes, u)
+    error = [] if moves is None else one_decision(temporal, dynamics, moves, u)
     return Checks(
         taus.tolist(),
         [round(value, 4) for value in information],
@@ -151,14 +158,12 @@ def one_decision(
     temporal: TemporalModel,
     dynamics: Dynamics,
     data: Trajectories,
-    episodes: Episodes,
     u: torch.Tensor,
 ) -> list[float]:
     """Root mean squared error of each number after one decision, in typical changes. (d,)"""
-    if data.actions is None:
-        return [0.0]
-    here, there = episodes.pairs(torch.tensor(1), u)
+    assert data.actions is not None
+    here, there = Episodes(data).pairs(torch.tensor(1), u)
     x, y = (looks(temporal, data, rows) for rows in (here, there))
     actions = torch.as_tensor(np.array(data.actions[here.numpy()]), dtype=torch.float32).to(x)
-    off = (dynamics.along(x, actions, 1)[:, 0] - y) / dynamics.reach
+    off = (dynamics.along(x, actions, 1)[:, :, 0].mean(1) - y) / dynamics.reach
     return off.square().mean(0).sqrt().tolist()

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from cogmap.data.trajectories import Trajectories
-from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
+from cogmap.dynamics.model import LOTS, DynamicsConfig, LocalDynamics
 from cogmap.dynamics.settings import DynamicsTraining
-from cogmap.dynamics.train import load_dynamics, squared_error, train_dynamics
+from cogmap.dynamics.train import load_dynamics, one_hot_parts, squared_error, train_dynamics
 from cogmap.envs.maze import Maze
 from cogmap.envs.physics import KinematicPhysics
 from cogmap.envs.wandering import collect_actions
@@ -66,7 +66,7 @@ def test_a_wall_stops_it(trained):
 def test_along_applies_the_model_again_and_again(trained):
     model, _ = trained
     state, action = torch.tensor([[2.0, 2.0]]), torch.tensor([[0.3, 0.1]])
-    passed = model.along(state, action, 3)
+    passed = model.along(state, action, 3)[:, 0]
     once = model(state, action)
     twice = model(once, action)
     torch.testing.assert_close(passed[:, 0], once)
@@ -120,3 +120,34 @@ def test_the_features_of_a_wide_world_have_more_periods(tmp_path):
 
     narrow, wide = periods(1.0), periods(240.0)
     assert wide[0] > 1.5 * narrow[0] and torch.equal(wide[1], narrow[1])
+
+
+def test_runs_of_ones_and_zeros_are_found():
+    cell, heading = (
+        torch.eye(3)[torch.tensor([0, 1, 2, 1])],
+        torch.eye(2)[torch.tensor([0, 1, 1, 0])],
+    )
+    place = torch.tensor([[0.0], [0.5], [1.0], [0.2]])
+    assert one_hot_parts(torch.cat([cell, heading], 1)) == (1, 1, 1, 2, 2)
+    assert one_hot_parts(torch.cat([place, cell], 1)) == (0, 1, 1, 1)
+    assert one_hot_parts(place) == ()
+    assert one_hot_parts(torch.tensor([[0.0], [1.0]])) == ()  # one bit by itself may be anything
+
+
+def test_where_numbers_are_ones_and_zeros_an_action_turns_out_as_often_as_it_did(tmp_path):
+    """From cell 0 the one action leads to cell 1 or, in a quarter of all cases, to cell 2."""
+    rng = np.random.default_rng(0)
+    cells = np.stack([np.zeros(4000, int), np.where(rng.random(4000) < 0.25, 2, 1)], 1).ravel()
+    data = Trajectories(
+        episode_starts=np.arange(0, 8000, 2),
+        observations=np.eye(3, dtype=np.float32)[cells],
+        actions=np.ones((8000, 1), np.float32),
+    )
+    model = train_dynamics(data, DynamicsTraining(steps=200, batch=256, width=32), tmp_path, seed=0)
+    states = torch.eye(3)[[0, 0]]
+    passed = model.along(states, torch.ones(2, 1), 1)
+    assert passed.shape == (2, LOTS, 1, 3)
+    assert set(passed.flatten().tolist()) == {0.0, 1.0}
+    np.testing.assert_allclose(passed[:, :, 0].mean(1), [[0.0, 0.75, 0.25]] * 2, atol=0.07)
+    again = load_dynamics(tmp_path).along(states, torch.ones(2, 1), 1)
+    assert torch.equal(passed, again)

@@ -18,6 +18,7 @@ from cogmap.envs.recording import record, recorded
 from cogmap.envs.timescale import features, forgetting, occupied, spreading, trial_table
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import floor
+from cogmap.planning.settings import PAPER
 
 LINE = "tests.worlds_of_gym:Line"
 SETTINGS = cogmap.RunSettings(
@@ -115,6 +116,20 @@ def test_where_episodes_end_early_pairs_are_recorded_at_short_lags():
     )
     assert 1 < world.linger == settings.temporal.recorded < settings.temporal.tau_max
     assert "end early" in "\n".join(told)
+
+
+def test_where_actions_slip_it_plans_by_how_things_may_turn_out(tmp_path):
+    told, longer = [], replace(SETTINGS.dynamics, steps=1000)
+    world, settings = GymWorld("tests.worlds_of_gym:Slippery", hold=1, goal="10=1").settled(
+        replace(SETTINGS, planning=cogmap.Planning(), dynamics=longer), tell=told.append
+    )
+    assert "several ways" in told[0] and settings.planning == replace(PAPER, planner="pap")
+    agent = cogmap.train(world, settings, tmp_path / "run")
+    [decision] = agent.planner().decide_many(np.eye(11)[[5]], np.eye(11)[[10]])
+    assert decision.action.tolist() == [0.0, 1.0]
+    assert cogmap.evaluate(agent, episodes=10, budget=100).sr == 1.0
+    for same in ("Line", "Ditch"):
+        assert not trial_table(GymWorld(f"tests.worlds_of_gym:{same}"), holds=(1,), seed=0).chance
 
 
 def test_what_an_episode_cannot_change_is_taken_as_it_is(tmp_path):

@@ -32,7 +32,7 @@ class Straight:
 
     def along(self, states, actions, steps):
         k = torch.arange(1, steps + 1)[None, :, None]
-        return states[:, None] + k * actions[:, None]
+        return (states[:, None] + k * actions[:, None])[:, None]
 
 
 class Bowl:

@@ -48,6 +48,21 @@ class Ditch(Line):
         return seen, reward, self.place == 0, False, info
 
 
+class Slippery(Line):
+    """Every third action is another than was asked for."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.observation_space = spaces.Discrete(self.length)
+
+    def step(self, action):
+        slips = self.np_random.random() < 1 / 3
+        return super().step(1 - action if slips else action)
+
+    def seen(self):
+        return self.place
+
+
 class Breaking(Line):
     """Raises at one place."""
 

@@ -1,4 +1,11 @@
-"""The local model F(x, a): where one held action leads (Eq. 2)."""
+"""The local model F(x, a): where one held action leads (Eq. 2).
+
+It learns the mean of what follows. Where numbers are ones and zeros, such as the cell of a grid,
+that mean is a probability, and no state: so they are drawn from it, and an action may turn out in
+several ways.
+
+Shape letters: N states, L lots drawn for each, d numbers in one.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from cogmap.temporal.encoders import FourierFeatures
+
+LOTS = 16  # drawn where an action may turn out in several ways
+UNLIKELY = 0.1  # probabilities below it are taken for errors of the model
+DRAWN_STEPS = 64  # that have lots of their own
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,8 @@ class DynamicsConfig:
     """Fourier features of a state."""
     cycles: float = 2.0
     """Their typical periods across half the data's width, times its stretch: walls are sharp."""
+    parts: tuple[int, ...] = ()
+    """For each number, which run of ones and zeros (one of them 1) it is part of; 0: of none."""
 
 
 class Dynamics(Protocol):
@@ -41,13 +54,17 @@ class Dynamics(Protocol):
         """(d,) typical displacement of one application; the planner computes where this lies"""
 
     def along(self, states: Tensor, actions: Tensor, steps: int) -> Tensor:
-        """The states passed while one action is held. (N, d), (N, A) -> (N, steps, d)"""
+        """The states passed while one action is held, in L equally likely ways.
+
+        (N, d), (N, A) -> (N, L, steps, d)
+        """
 
 
 class LocalDynamics(nn.Module):
     """Predicts the next state as the present one plus a learned displacement."""
 
     reach: Tensor
+    lots: Tensor
 
     def __init__(
         self,
@@ -67,6 +84,14 @@ class LocalDynamics(nn.Module):
             low, high, count=config.waves, cycles=config.cycles * stretch, generator=generator
         )
         self.register_buffer("reach", reach)  # (d,) typical displacement, the output's unit
+        self._parts = [
+            torch.tensor([k for k, part in enumerate(config.parts) if part == which])
+            for which in range(1, max(config.parts, default=0) + 1)
+        ]
+        draws = max(1, DRAWN_STEPS * len(self._parts))
+        orders = [torch.randperm(LOTS, generator=generator) for _ in range(draws)]
+        lots = (torch.stack(orders) + 0.5) / LOTS  # (draws, L) each level once
+        self.register_buffer("lots", lots, persistent=False)
         self.layers = nn.Sequential(
             nn.Linear(self.features.width + config.action_size, config.width),
             nn.SiLU(),
@@ -89,9 +114,24 @@ class LocalDynamics(nn.Module):
 
     @torch.no_grad()
     def along(self, states: Tensor, actions: Tensor, steps: int) -> Tensor:
-        """The states passed while one action is held. (N, d), (N, A) -> (N, steps, d)"""
+        """The states passed while one action is held, in L equally likely ways.
+
+        (N, d), (N, A) -> (N, L, steps, d)
+        """
+        lots = LOTS if self._parts else 1
+        now, held = (each.repeat_interleave(lots, 0) for each in (states, actions))
         passed = []
-        for _ in range(steps):
-            states = self(states, actions)
-            passed.append(states)
-        return torch.stack(passed, dim=1)
+        for step in range(steps):
+            now = self(now, held)
+            for number, part in enumerate(self._parts, start=step * len(self._parts)):
+                now[:, part] = self._drawn(now[:, part], self.lots[number % len(self.lots)])
+            passed.append(now)
+        return torch.stack(passed, dim=1).unflatten(0, (len(states), lots))
+
+    def _drawn(self, chance: Tensor, lots: Tensor) -> Tensor:
+        """One 1 in each row, as often as its chance. (N L, s), (L,) -> (N L, s)"""
+        likely = chance * (chance >= chance.amax(-1, keepdim=True).clamp(max=UNLIKELY))
+        below = likely.cumsum(-1) / likely.sum(-1, keepdim=True)
+        levels = lots.repeat(len(chance) // len(lots))
+        chosen = (below < levels[:, None]).sum(-1).clamp(max=chance.shape[-1] - 1)
+        return torch.zeros_like(chance).scatter(-1, chosen[:, None], 1.0)

@@ -56,6 +56,7 @@ def train_dynamics(
             hold=data.hold,
             width=settings.width,
             cycles=settings.cycles,
+            parts=one_hot_parts(states),
         ),
         low=low.cpu(),
         high=high.cpu(),
@@ -86,6 +87,25 @@ def train_dynamics(
         track=track,
     )
     return model
+
+
+def one_hot_parts(rows: Tensor) -> tuple[int, ...]:
+    """For each number, which run of ones and zeros with one 1 in every row it is part of; 0: none.
+
+    (N, d) -> d numbers, all 0 where nothing is of that kind
+    """
+    bits = ((rows == 0) | (rows == 1)).all(0).tolist()
+    parts, found, begin = [0] * len(bits), 0, 0
+    while begin < len(bits):
+        end, total = begin, torch.zeros_like(rows[:, 0])
+        while end < len(bits) and bits[end] and not bool((total == 1).all()):
+            total = total + rows[:, end]
+            end += 1
+        if end > begin + 1 and bool((total == 1).all()):
+            found += 1
+            parts[begin:end] = [found] * (end - begin)
+        begin = max(end, begin + 1)
+    return tuple(parts) if found else ()
 
 
 def load_dynamics(folder: Path, *, device: torch.device | str = "cpu") -> LocalDynamics:

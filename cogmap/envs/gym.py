@@ -30,7 +30,7 @@ from cogmap.errors import CogmapError, check_seed
 from cogmap.explore.settings import Exploration
 from cogmap.goals import Context, Seen
 from cogmap.planning.candidates import Candidates
-from cogmap.planning.settings import Planning
+from cogmap.planning.settings import PAPER, Planning
 from cogmap.progress import Bars
 from cogmap.settings import RunSettings
 from cogmap.words import SHOWN, check_goal
@@ -193,7 +193,9 @@ class GymWorld:
         if temporal.steps == 0:
             temporal = replace(temporal, steps=UPDATES)
         planning = settings.planning
-        if table.momentum and planning == Planning():  # far along one action it would fly off
+        if table.chance and planning == Planning():  # nothing far ahead is sure: the paper's PAP
+            planning = replace(PAPER, planner="pap")
+        elif table.momentum and planning == Planning():  # far along one action it would fly off
             planning = replace(planning, radii=RADII)
         settled = replace(settings, exploration=exploration, temporal=temporal, planning=planning)
         return replace(world, linger=linger), settled

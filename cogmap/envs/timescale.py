@@ -29,6 +29,7 @@ LAG = 8  # decisions over which it is looked for
 DEPENDS, NEGLIGIBLE = 0.3, 0.02  # share of a number that is owed to fixed ones; of one of them
 BEYOND = 4  # times as long as a walk remembers: goals are rarer than what is typical
 LEAST, MOST, MOST_AT_REST = 32, 128, 512  # horizons worth learning, with and without momentum
+CHANCE = 0.05  # of what is done again where it was done before: how often it turns out otherwise
 MOMENTUM = 0.6  # correlation of a change with the one before, from which on a world keeps moving
 
 
@@ -53,6 +54,7 @@ class TrialTable:
     length: int  # decisions of a typical episode: some worlds end them early
     longest: int  # of the longest
     momentum: bool  # whether what moves keeps moving
+    chance: bool  # whether one action may turn out in several ways
 
     def text(self) -> str:
         """For the terminal."""
@@ -69,7 +71,8 @@ class TrialTable:
         if len(self.trials) == 1:
             reason = f"hold {self.hold}: as given"
         keeps = "keeps moving" if self.momentum else "stands still"
-        lines.append(f"a world that {keeps} by itself.")
+        turns = ", in which one action may turn out in several ways" if self.chance else ""
+        lines.append(f"a world that {keeps} by itself{turns}.")
         return "\n".join(
             [*lines, f"{reason}; tau_max {self.tau_max}: about {BEYOND} times what it forgets in."]
         )
@@ -110,6 +113,7 @@ def trial_table(world: GymWorld, *, holds: tuple[int, ...] | None, seed: int) ->
         length,
         longest=int(rows.max()) - 1,
         momentum=momentum,
+        chance=by_chance(columns[chosen.hold]) > CHANCE,
     )
 
 
@@ -156,6 +160,26 @@ def keeps_moving(columns: dict[str, np.ndarray]) -> float:
     scale = np.maximum(before.std(0) * after.std(0), 1e-12)
     together = ((before - before.mean(0)) * (after - after.mean(0))).mean(0) / scale
     return float(together.max(initial=0.0))
+
+
+def by_chance(columns: dict[str, np.ndarray]) -> float:
+    """How often what was done before at the same observation turns out otherwise.
+
+    0 where nothing is ever seen again: then nothing can be told.
+    """
+    rows = columns["observations"]
+    done = np.column_stack([rows.reshape(len(rows), -1), columns["actions"]])
+    last = np.append(columns["episode_starts"][1:], len(rows)) - 1
+    here = np.setdiff1d(np.arange(len(rows)), last)
+    first: dict[bytes, bytes] = {}
+    again = otherwise = 0
+    for k in here:
+        what, then = done[k].tobytes(), rows[k + 1].tobytes()
+        if what in first:
+            again, otherwise = again + 1, otherwise + (then != first[what])
+        else:
+            first[what] = then
+    return otherwise / again if again else 0.0
 
 
 def flattened(rows: np.ndarray) -> np.ndarray:

@@ -156,12 +156,14 @@ class Planner:
         episodes, actions, radii = len(here), len(self._actions), len(self.candidates.radii)
         shape = episodes, actions, radii, -1
 
-        # Predict where each candidate leads, at each radius (Alg. 3, line 5).
+        # Predict where each candidate leads, at each radius, in each of L ways (Alg. 3, line 5).
         steps = self.candidates.reading_steps
         passed = self.dynamics.along(
             here.repeat_interleave(actions, 0), self._actions.repeat(episodes, 1), max(steps)
-        )[:, [step - 1 for step in steps]]
-        outcomes = passed.view(episodes, actions * radii, -1)
+        )[:, :, [step - 1 for step in steps]]
+        lots = passed.shape[1]
+        passed = passed.transpose(1, 2).reshape(episodes, actions * radii, lots, -1)
+        outcomes = passed[:, :, 0]
 
         # Score the present state against the goal at every horizon, and the outcomes at those that
         # have it in view (line 6).
@@ -170,14 +172,21 @@ class Planner:
         at = torch.arange(now.shape[-1], device=self._device).expand(episodes, -1)
         if self.rule.view is not None:
             at = in_view(now[:, 0], self.rule.view)  # (E, t)
-        there = self.scorer.score(outcomes, embedded, None if self.rule.view is None else at)
+        asked = None if self.rule.view is None else at
+        there = self.scorer.score(passed.flatten(1, 2), embedded, asked)
+        if lots > 1:  # the goal is as likely as it is on average over how things turn out
+            there = there.unflatten(1, (-1, lots)).logsumexp(2) - math.log(lots)
         now = now.gather(-1, at[:, None])
         delta = progress(there.double(), now.double())  # (E, A R, t)
         weights = self._weights[at] / self._weights[at].sum(-1, keepdim=True)
         value = objective(delta, weights[:, None], self.rule.beta).view(episodes, actions, radii)
 
         if memories is not None and self.rule.memory:
-            value = self._seen_last(value, outcomes, here, memories)
+            last = self._seen_last(value, outcomes, here, memories)
+            # Where one decision may turn out otherwise the next time, it may well be tried again.
+            near = passed.unflatten(1, (actions, radii))[:, :, 0]  # (E, A, L, d)
+            certain = (near == near[:, :, :1]).flatten(1).all(-1)
+            value = torch.where(certain[:, None, None], last, value)
         outcomes, there, delta = (part.view(shape) for part in (outcomes, there, delta))
         return Options(outcomes, there, delta, value, self.scorer.taus[at], here)
 

@@ -110,7 +110,7 @@ def choose_action(
     """choose_action for GP: which of the candidates, each held for one unit. (d,), (d,), (T,)"""
     actions = torch.as_tensor(candidates.actions).to(state)
     states = state.expand(len(actions), -1)
-    next_states = dynamics.along(states, actions, candidates.steps_per_unit)[:, -1]
+    next_states = dynamics.along(states, actions, candidates.steps_per_unit)[:, 0, -1]
     here = goal_score(temporal, state[None], goal, taus, banks).exp()
     there = goal_score(temporal, next_states, goal, taus, banks).exp()
     progress = there - here
