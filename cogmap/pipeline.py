@@ -108,13 +108,13 @@ def _run(
 ) -> Agent:
     settings = config.settings
     pairs, transitions = _experience(world, config, folder / "data", bars)
-    held_out = None
+    held_out = moves = None  # pairs and transitions that are not trained on
     if world is None:
         same = transitions is pairs
         pairs, held_out = pairs.parted(HELD_OUT)
-        transitions = pairs if same else transitions
+        transitions, moves = (pairs, held_out) if same else transitions.parted(HELD_OUT)
     elif (folder / "data" / "held-out" / "meta.json").exists():
-        held_out = Trajectories.load(folder / "data" / "held-out")
+        held_out = moves = Trajectories.load(folder / "data" / "held-out")
     seen = None
     if world is None or world.map is None:  # goals are chosen from what was seen
         seen = Seen.load(folder / SEEN) or Seen.of(
@@ -140,7 +140,9 @@ def _run(
         track=track("dynamics"),
     )
     if held_out is not None:
-        checks = check_run(temporal, dynamics, held_out, () if seen is None else seen.kept_names)
+        checks = check_run(
+            temporal, dynamics, held_out, moves, names=() if seen is None else seen.kept_names
+        )
         checks.save(folder / CHECKS)
         track("held-out")(checks.row(settings.temporal.steps))
         for line in checks.text():

@@ -34,7 +34,7 @@ def checked(data: Trajectories, folder: Path) -> Checks:
     training = DynamicsTraining(steps=1, batch=8, width=8)
     dynamics = train_dynamics(data, training, folder, seed=0, device="cpu")
     names = [f"place{k}" for k in range(data.observation_shape[0])]
-    return check_run(temporal, dynamics, data, names)
+    return check_run(temporal, dynamics, data, data, names=names)
 
 
 def test_places_that_no_walk_reaches_in_time_should_not_look_likely(tmp_path):

@@ -1,5 +1,6 @@
 """Environments that raise, show what they should not, or are none: one line each."""
 
+import json
 import shutil
 import warnings
 from dataclasses import replace
@@ -18,6 +19,7 @@ from cogmap.envs.recording import recorded
 from cogmap.errors import CogmapError
 from cogmap.goals import Seen
 from cogmap.planning.objective import rule
+from tests.worlds_of_gym import Hot
 
 WORLDS = "tests.worlds_of_gym"
 LINE = f"{WORLDS}:Line"
@@ -254,3 +256,32 @@ def test_a_controller_refuses_what_is_no_observation_in_one_line(line, shown):
     with pytest.raises(CogmapError) as caught:
         controller.act(shown)
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_recorded_in_is_closed_again(monkeypatch):
+    closed = []
+    monkeypatch.setattr(Hot, "close", lambda env: closed.append(env))
+    recorded(world_of("Hot"), steps=300, each=100, seed=0)
+    assert len(set(map(id, closed))) == len(closed) >= 3
+
+
+def test_a_run_that_goes_on_has_its_own_settings(line, capsys):
+    assert main(["train", "--resume", str(line), "--seed", "3"]) == 2
+    assert "leave out all flags but --track" in capsys.readouterr().err
+
+
+def test_transitions_of_their_own_are_checked_on_their_own(line, tmp_path):
+    """Pairs of a log whose actions are of another kind than those of the transitions."""
+    data = Trajectories.load(line / "data")
+    assert data.observations is not None
+    wide = replace(
+        data,
+        episode_starts=np.arange(0, len(data), 100),
+        actions=np.zeros((len(data), 5), np.float32),
+    )
+    wide.save(tmp_path / "wide")
+    replace(wide, actions=data.actions).save(tmp_path / "moves")
+    small = ["--steps", "10", "--width", "16", "--dynamics.steps", "10", "--device", "cpu"]
+    paths = ["--data", tmp_path / "wide", "--dynamics-data", tmp_path / "moves"]
+    assert main(["train", *map(str, paths), *small, "--out", str(tmp_path / "run")]) == 0
+    assert len(json.loads((tmp_path / "run/checks.json").read_text())["error"]) == 1

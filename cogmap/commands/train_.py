@@ -25,6 +25,10 @@ MAZE_FLAGS = ("observation", "physics", "walk", "action_steps", "coverage", "une
 
 def run(settings: Train) -> None:
     if settings.resume is not None:
+        if dataclasses.replace(settings, resume=None, track=None) != Train():
+            raise CogmapError(
+                "--resume goes on with the run's own settings; leave out all flags but --track."
+            )
         folder = settings.resume
         agent = resume(folder, bars=bars, tell=print, track=tracker(settings.track, folder))
     elif settings.out is None:

@@ -10,6 +10,7 @@ ends an episode early is no way to anywhere.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,7 @@ def recorded(
                     ) from None
                 if lost == 1:
                     print(f"{world.name} raised ({reason}); its episode is lost.")
+                close(env)
                 envs[k], under_way[k] = world.make(), []
                 spent += 1  # or a world that always raises would never end
                 continue
@@ -122,6 +124,8 @@ def recorded(
             if ended or cut or under_way[k][2] >= each or spent >= steps:
                 episodes.append(finished(seen, done))
                 under_way[k] = []
+    for env in envs:
+        close(env)
     for kept in under_way:
         if kept and len(kept[1]) > 1:
             episodes.append(finished(kept[0], kept[1]))
@@ -130,6 +134,12 @@ def recorded(
     if lost > 1:
         print(f"{world.name} raised {lost} times in {spent:,} steps; as many episodes are lost.")
     return episodes
+
+
+def close(env: Any) -> None:
+    """Lets go of what it holds: windows, processes, a robot."""
+    with contextlib.suppress(Exception):  # one that has just raised may raise again
+        env.close()
 
 
 def held(world: GymWorld, env: Any, action: np.ndarray) -> tuple[int, bool, bool, Any]:
