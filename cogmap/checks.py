@@ -37,9 +37,7 @@ class Checks:
     taus: list[int]  # octaves
     information: list[float]  # (T,) nats
     calibration: list[float]  # (T,) 1 is right
-    error: list[
-        float
-    ]  # (d,) of one decision, in typical changes; 1: no better than no change
+    error: list[float]  # (d,) of one decision, in typical changes; 1: no better than no change
     implausible: float  # share of impossible pairs that the shortest horizons take for likely
     names: list[str] = field(default_factory=list)  # (d,) of the numbers
 
