@@ -156,6 +156,8 @@ def keeps_moving(columns: dict[str, np.ndarray]) -> float:
     first = np.ones(len(rows), bool)
     first[starts] = False
     inside = first[1:-1] & first[2:]  # both changes lie in one episode
+    if not inside.any():  # every episode is over at once
+        return 0.0
     before, after = change[:-1][inside], change[1:][inside]
     scale = np.maximum(before.std(0) * after.std(0), 1e-12)
     together = ((before - before.mean(0)) * (after - after.mean(0))).mean(0) / scale
