@@ -116,6 +116,7 @@ def test_where_episodes_end_early_pairs_are_recorded_at_short_lags():
     )
     assert 1 < world.linger == settings.temporal.recorded < settings.temporal.tau_max
     assert "end early" in "\n".join(told)
+    assert settings.planning == replace(PAPER, planner="pap")
 
 
 def test_where_actions_slip_it_plans_by_how_things_may_turn_out(tmp_path):

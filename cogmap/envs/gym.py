@@ -193,7 +193,8 @@ class GymWorld:
         if temporal.steps == 0:
             temporal = replace(temporal, steps=UPDATES)
         planning = settings.planning
-        if table.chance and planning == Planning():  # nothing far ahead is sure: the paper's PAP
+        unsure = table.chance or linger < LINGER  # the shortest way may not be the surest
+        if unsure and planning == Planning():
             planning = replace(PAPER, planner="pap")
         elif table.momentum and planning == Planning():  # far along one action it would fly off
             planning = replace(planning, radii=RADII)
