@@ -52,12 +52,12 @@ class Agent:
                 f"{folder} is no folder; give a run made by `cogmap train` or a model."
             )
         config = RunConfig.read(folder / "config.json")
+        if config.method != METHOD:
+            raise CogmapError(f"{folder} holds a run of {config.method}, not of {METHOD}.")
         if not (folder / "dynamics" / "config.json").exists():
             raise CogmapError(
                 f"{folder} is not finished; go on with `cogmap train --resume {folder}`."
             )
-        if config.method != METHOD:
-            raise CogmapError(f"{folder} holds a run of {config.method}, not of {METHOD}.")
         chip = devices.pick(device)
         temporal = load_temporal(folder / "temporal", device=chip)
         dynamics = load_dynamics(folder / "dynamics", device=chip)
