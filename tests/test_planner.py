@@ -78,6 +78,24 @@ def test_in_the_open_every_temperature_heads_for_the_goal(beta):
         np.testing.assert_allclose(decision.action, goal / 2.0, atol=1e-6)
 
 
+def test_what_may_turn_out_in_two_ways_makes_the_goal_as_likely_as_they_do_on_average():
+    class Lottery(Straight):
+        """An action leads where it points, or as often the other way."""
+
+        def along(self, states, actions, steps):
+            ahead = super().along(states, actions, steps)
+            return torch.cat([ahead, super().along(states, -actions, steps)], 1)
+
+    scorer, goal = Bowl(), np.array([[2.0, 1.0]])
+    mean = Rule("test", Horizons(scorer.taus.numpy(), np.full(3, 1 / 3)), math.inf)
+    sure, either = (
+        Planner(scorer, world, mean, Candidates(directions(4), (1,))).weigh(np.zeros((1, 2)), goal)
+        for world in (Straight(), Lottery())
+    )
+    there, back = sure.score[0], sure.score[0].roll(2, 0)  # directions 0 and 2 are opposite
+    assert torch.allclose(either.score[0], torch.logaddexp(there, back) - math.log(2), atol=1e-6)
+
+
 def test_any_dynamics_will_do_that_say_where_an_action_leads():
     class Walled(Straight):
         """With a wall to the right of the start, which nothing passes."""
