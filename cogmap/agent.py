@@ -19,7 +19,7 @@ from cogmap.envs.kinds import restored
 from cogmap.envs.world import Coded, World, map_of
 from cogmap.errors import CogmapError
 from cogmap.goals import Goal, Seen, Wanted
-from cogmap.planning.candidates import Candidates
+from cogmap.planning.candidates import Candidates, Offer, Recall
 from cogmap.planning.objective import Rule, rule
 from cogmap.planning.planner import Planner, Scorer
 from cogmap.planning.settings import Planning
@@ -28,7 +28,7 @@ from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.train import load_temporal
 from cogmap.theory.scorer import ExactScorer
 
-SEEN = "seen.npz"  # of a run folder
+SEEN, RECALL = "seen.npz", "recall.npz"  # of a run folder
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Agent:
     world: World | None  # None for data that came without one
     planning: Planning = field(default_factory=Planning)  # how to plan unless told otherwise
     seen: Seen | None = None  # what goals are chosen from; a run of a maze keeps none
+    recall: Recall | None = None  # what candidates are recalled from, in runs that do
 
     @classmethod
     def load(
@@ -68,7 +69,8 @@ class Agent:
             )
         seen = Seen.load(folder / SEEN)
         here = world or restored(config.world, seen)
-        return cls(temporal, dynamics, here, config.settings.planning, seen)
+        recall = Recall.load(folder / RECALL)
+        return cls(temporal, dynamics, here, config.settings.planning, seen, recall)
 
     def acting_in(self, world: World | None) -> World:
         """The world to act in: the given one, else its own. Raises where the two do not fit."""
@@ -126,7 +128,15 @@ class Agent:
             self.check_positions("the exact score")
             lattice = map_of(here, "the exact score").lattice
             scorer = ExactScorer(lattice.points, lattice.successors, taus)
-        if here is not None:
+        candidates: Offer
+        if settings.recalled:
+            if self.recall is None:
+                raise CogmapError(
+                    "this run kept nothing to recall actions from; train it with "
+                    "--planning.recalled, or plan with --recalled 0."
+                )
+            candidates = self.recall.candidates(settings.recalled, chosen.radii)
+        elif here is not None:
             candidates = here.candidates(settings, radii=chosen.radii, hold=self.dynamics.hold)
         else:
             candidates = self._taken(settings.directions, chosen.radii)

@@ -19,6 +19,7 @@ from cogmap.planning.settings import Planning
 from cogmap.temporal.settings import TemporalTraining
 
 Physics = Literal["mujoco", "kinematic"]
+WorldName = Literal["cube-single"]
 T = TypeVar("T")
 Run = Annotated[Path, tyro.conf.Positional]
 Unprefixed = Annotated[T, tyro.conf.arg(name="")]  # --steps, not --temporal.steps
@@ -37,12 +38,16 @@ Figure = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class Explore:
-    """Wander in a maze without a goal and record it as a dataset."""
+    """Wander in a maze without a goal, or watch an oracle handle a cube; recorded as a dataset."""
 
-    maze: str
+    maze: str | None = None
     """large, giant, medium, or a text file of '#' and '.'."""
+    world: WorldName | None = None
+    """Instead of a maze: an arm and a cube, handled by OGBench's oracle."""
     out: Path
     """Folder to write."""
+    policy: Literal["expert", "noisy"] = "expert"
+    """In cube-single: the oracle, or the same with one action in ten a random one."""
     walk: Literal["lattice", "actions"] = "lattice"
     """The paper's lattice walk, or uniform random actions in the simulator."""
     observation: Literal["state", "image"] = "state"
@@ -50,7 +55,7 @@ class Explore:
     steps: int = 1_000_000
     """Transitions to record."""
     episodes: int = 1
-    """Episodes to divide them into."""
+    """Episodes to divide them into; in cube-single, to record, each of 200 steps."""
     coverage: float = 1.0
     """Share c of the maze that the walk may enter, in (0, 1]."""
     unexplored: Unexplored = "far"
@@ -95,6 +100,8 @@ class Train:
 
     maze: str | None = None
     """large, giant, medium, or a text file of '#' and '.'."""
+    world: WorldName | None = None
+    """Instead of a maze: an arm that is to bring a cube where it was seen (docs/cube.md)."""
     env: str | None = None
     """Instead of a maze a Gymnasium environment: a registered id, or module:Class."""
     env_package: str | None = None
@@ -157,6 +164,8 @@ class Choice:
     """Units along a candidate at which it is judged, as 1,2,3,4,6."""
     directions: int | None = None
     """Candidate actions of each decision."""
+    recalled: int | None = None
+    """Candidates recalled from recorded states that are like the present one; 0: none."""
     memory: bool | None = None
     """Whether places that were seen before come last."""
     score: Literal["learned", "exact"] = "learned"
@@ -192,7 +201,8 @@ class Evaluate(Told, Choice):
     run: Run
     """A run or model folder."""
     tasks: str | None = None
-    """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]."""
+    """official, random, or a JSON file [{"start": [x, y], "goal": [x, y]}, ...]; in cube-single
+    held-out, which is 1,000 pairs, or lewm, which is 50."""
     episodes: int | None = None
     """Episodes of each task; by default 20 official, 1 of each pair, 50 in a Gymnasium world."""
     budget: int | None = None

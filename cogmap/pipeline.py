@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from cogmap import devices
-from cogmap.agent import SEEN, Agent
+from cogmap.agent import RECALL, SEEN, Agent
 from cogmap.checks import check_run
 from cogmap.config import RunConfig
 from cogmap.data.sampling import Episodes
@@ -20,6 +20,7 @@ from cogmap.envs.kinds import restored
 from cogmap.envs.world import World
 from cogmap.errors import CogmapError
 from cogmap.goals import Seen
+from cogmap.planning.candidates import Recall
 from cogmap.progress import Bars, no_bars
 from cogmap.settings import RunSettings
 from cogmap.temporal.model import TemporalModel, check_encoder
@@ -130,8 +131,17 @@ def _run(
         progress=bars("temporal model", "step"),
         track=track("temporal"),
     )
+    moves_seen = looked_at(transitions, temporal)
+    recall = None
+    if settings.planning.recalled:
+        recall = Recall.of(
+            moves_seen,
+            length=max(settings.planning.radii),
+            likeness=getattr(world, "likeness", None) if temporal.eye is None else None,
+        )
+        recall.save(folder / RECALL)
     dynamics = train_dynamics(
-        looked_at(transitions, temporal),
+        moves_seen,
         settings.dynamics,
         folder / "dynamics",
         seed=settings.seed,
@@ -147,7 +157,8 @@ def _run(
         track("held-out")(checks.row(settings.temporal.steps))
         for line in checks.text():
             tell(line)
-    return Agent(temporal, dynamics, restored(config.world, seen) or world, settings.planning, seen)
+    here = restored(config.world, seen) or world
+    return Agent(temporal, dynamics, here, settings.planning, seen, recall)
 
 
 def _experience(

@@ -16,10 +16,16 @@ from cogmap.envs.camera import check_camera
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.wandering import collect_actions, collect_walk
+from cogmap.errors import CogmapError
 from cogmap.runs import check_new_folder
 
 
 def run(settings: Explore) -> None:
+    if settings.world is not None:
+        handle(settings)
+        return
+    if settings.maze is None:
+        raise CogmapError("give --maze, or --world.")
     maze = Maze.load(settings.maze)
     check_new_folder(settings.out)
     if settings.observation == "image" and Album.packaged(maze) is None:
@@ -32,6 +38,28 @@ def run(settings: Explore) -> None:
             album = Album.of(maze, Path(folder), progress=bars("pictures", "picture"))
             seen = seen_rows(data, album, settings)
             seen.save(settings.out)
+    print(f"{len(data):,} rows in {len(data.episode_starts)} episodes -> {settings.out}")
+
+
+def handle(settings: Explore) -> None:
+    """Episodes of the cube's oracle; an interrupted recording goes on where it stopped."""
+    from cogmap.envs.arm import ogbench_cube
+    from cogmap.envs.handling import record
+
+    if settings.maze is not None:
+        raise CogmapError("give --maze or --world, not both.")
+    usual = Explore(out=settings.out)
+    for name in ("walk", "steps", "coverage", "unexplored", "hold", "physics"):
+        if getattr(settings, name) != getattr(usual, name):
+            raise CogmapError(f"--{name} is for mazes; cube-single has --policy and --episodes.")
+    if (settings.out / "meta.json").exists():
+        raise CogmapError(f"{settings.out} holds a dataset already; choose another --out.")
+    ogbench_cube()
+    frames = 64 if settings.observation == "image" else 0
+    episodes = {settings.policy: settings.episodes}
+    bar = bars("episodes of the oracle", "part")
+    record(settings.out, episodes, seed=settings.seed, frames=frames, progress=bar)
+    data = Trajectories.load(settings.out)
     print(f"{len(data):,} rows in {len(data.episode_starts)} episodes -> {settings.out}")
 
 

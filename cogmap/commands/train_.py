@@ -21,6 +21,7 @@ from cogmap.training import Track
 # What only a Gymnasium environment reads, and what only a maze does.
 GYM_FLAGS = ("env_package", "env_kwargs", "hold", "names", "goal", "start", "stay")
 MAZE_FLAGS = ("observation", "physics", "walk", "action_steps", "coverage", "unexplored")
+CUBE_FLAGS = ("expert",)
 
 
 def run(settings: Train) -> None:
@@ -61,7 +62,9 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
         return restored(stored.world), given, stored.data, stored.dynamics_data
     check_flags(settings)
     world: World | None = None
-    if settings.env is not None:
+    if settings.world is not None:
+        world = cube_world()
+    elif settings.env is not None:
         world = gym_world(settings)
     elif settings.maze is not None:
         world = PointMaze(
@@ -80,8 +83,9 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
 
 def check_flags(settings: Train) -> None:
     """Raises for a flag that would be ignored."""
-    if settings.env is not None and settings.maze is not None:
-        raise CogmapError("give --maze or --env, not both.")
+    asked = [n for n in ("maze", "env", "world") if getattr(settings, n) is not None]
+    if len(asked) > 1:
+        raise CogmapError(f"give --{' or --'.join(asked)}, not both.")
     if settings.env is not None and (settings.data or settings.dynamics_data):
         raise CogmapError(
             "a log (--data) is learned from by itself; leave --env out, and lead the environment "
@@ -89,14 +93,17 @@ def check_flags(settings: Train) -> None:
         )
     if settings.observation == "image" and settings.data is not None:
         raise CogmapError("--observation image explores a maze; leave --data out.")
-    names, wanted = (GYM_FLAGS, "--env") if settings.env is None else (MAZE_FLAGS, "--maze")
     fresh = Train()
-    for name in names:
-        part = "exploration" if hasattr(settings.exploration, name) else None
-        given, usual = (getattr(s, part) if part else s for s in (settings, fresh))
-        if getattr(given, name) != getattr(usual, name):
-            flag = name.replace("_", "-")
-            raise CogmapError(f"--{flag} is for {wanted}; leave it out, or give {wanted}.")
+    kinds = {"env": GYM_FLAGS, "maze": MAZE_FLAGS, "world": CUBE_FLAGS}
+    for kind, names in kinds.items():
+        if kind in asked or (kind == "maze" and not asked):
+            continue
+        for name in names:
+            part = "exploration" if hasattr(settings.exploration, name) else None
+            given, usual = (getattr(s, part) if part else s for s in (settings, fresh))
+            if getattr(given, name) != getattr(usual, name):
+                flag = name.replace("_", "-")
+                raise CogmapError(f"--{flag} is for --{kind}; leave it out, or give --{kind}.")
 
 
 def tracker(name: str | None, folder: Path) -> Tracker:
@@ -120,6 +127,13 @@ def tracker(name: str | None, folder: Path) -> Tracker:
         return told
 
     return of
+
+
+def cube_world() -> World:
+    """The arm and its cube."""
+    from cogmap.envs.cube import CubeSingle  # imports nothing of OGBench yet
+
+    return CubeSingle()
 
 
 def gym_world(settings: Train) -> World:

@@ -68,7 +68,9 @@ def filmed(world: World, path: Path | None) -> World:
 
 def planning_for(agent: Agent, settings: Choice) -> Planning:
     """How to plan: the run's own settings as the flags change them."""
-    given = {name: getattr(settings, name) for name in ("planner", "directions", "memory")}
+    given = {
+        name: getattr(settings, name) for name in ("planner", "directions", "recalled", "memory")
+    }
     given["radii"] = read_radii(settings.radii)
     changed = {name: value for name, value in given.items() if value is not None}
     if settings.view != "own":  # None, too, is a view

@@ -56,7 +56,7 @@ class Dynamics(Protocol):
     def along(self, states: Tensor, actions: Tensor, steps: int) -> Tensor:
         """The states passed while one action is held, in L equally likely ways.
 
-        (N, d), (N, A) -> (N, L, steps, d)
+        (N, d), (N, A) -> (N, L, steps, d); or several actions in turn, (N, H, A), H >= steps
         """
 
 
@@ -116,13 +116,13 @@ class LocalDynamics(nn.Module):
     def along(self, states: Tensor, actions: Tensor, steps: int) -> Tensor:
         """The states passed while one action is held, in L equally likely ways.
 
-        (N, d), (N, A) -> (N, L, steps, d)
+        (N, d), (N, A) -> (N, L, steps, d); or several actions in turn, (N, H, A), H >= steps
         """
         lots = LOTS if self._parts else 1
-        now, held = (each.repeat_interleave(lots, 0) for each in (states, actions))
+        now, acts = (each.repeat_interleave(lots, 0) for each in (states, actions))
         passed = []
         for step in range(steps):
-            now = self(now, held)
+            now = self(now, acts if acts.ndim == 2 else acts[:, step])
             for number, part in enumerate(self._parts, start=step * len(self._parts)):
                 now[:, part] = self._drawn(now[:, part], self.lots[number % len(self.lots)])
             passed.append(now)

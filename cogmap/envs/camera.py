@@ -8,19 +8,15 @@ ms without a GPU, so exploring takes them once, on a fine grid (`grid_points`), 
 
 from __future__ import annotations
 
-import importlib
-import os
-import weakref
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from cogmap.envs.drawing import Drawing
 from cogmap.envs.maze import Maze
 from cogmap.envs.physics import load_mujoco, pointmaze_xml
-from cogmap.errors import CogmapError
 
 SIZE = 64  # pixels on a side
 SHADES = 192  # OGBench's floor: red rises along one axis and green along the other, up to this
@@ -45,14 +41,7 @@ def pixels_xml(maze: Maze) -> str:
 
 
 class Camera:
-    """Takes pictures of one maze, without a screen, for any number of threads.
-
-    A GL context belongs to the thread in which it was made current. The camera therefore makes and
-    uses its context in one thread of its own; who asks for a picture waits for that thread.
-
-    MuJoCo's own Renderer draws with the library that was chosen when mujoco was first imported,
-    which may have been for states alone; this one chooses for itself.
-    """
+    """Takes pictures of one maze."""
 
     def __init__(self, maze: Maze) -> None:
         xml = pixels_xml(maze)
@@ -61,34 +50,11 @@ class Camera:
         self._data = mujoco.MjData(self._model)
         self._colour_floor()
         height, width = maze.walls.shape
-        self._view = mujoco.MjvCamera()
-        self._view.lookat[:2] = 2 * (width - 3), 2 * (height - 3)
-        self._view.distance = 5 * (width - 2)
-        self._view.elevation = -90
-        self._scene = mujoco.MjvScene(self._model, maxgeom=1000 + self._model.ngeom)
-        self._options, self._frame = mujoco.MjvOption(), mujoco.MjrRect(0, 0, SIZE, SIZE)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="camera")
-        context, self._drawing = self._thread.submit(self._begin_drawing).result()
-        closing = weakref.finalize(self, _close, self._thread, self._drawing, context)
-        closing.atexit = False  # at exit the thread has already ended
-
-    def _begin_drawing(self) -> tuple[Any, Any]:
-        """Makes the GL context and what MuJoCo draws with; runs in the camera's thread."""
-        mujoco = self._mujoco
-        backend = os.environ.get("MUJOCO_GL", "egl")
-        try:
-            library = importlib.import_module(f"mujoco.{backend}")
-            context = library.GLContext(SIZE, SIZE)
-            context.make_current()
-            drawing = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_150)
-        except Exception as error:  # the GL libraries raise many kinds
-            reason = " ".join(str(error).split())  # as one line
-            raise CogmapError(
-                f"cannot take pictures with {backend} ({reason}); install a GL library (Debian: "
-                "apt-get install libegl1 libgl1-mesa-dri), or libosmesa6 and set MUJOCO_GL=osmesa."
-            ) from None
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, drawing)
-        return context, drawing
+        view = mujoco.MjvCamera()
+        view.lookat[:2] = 2 * (width - 3), 2 * (height - 3)
+        view.distance = 5 * (width - 2)
+        view.elevation = -90
+        self._drawing = Drawing(self._model, view, size=SIZE)
 
     def _colour_floor(self) -> None:
         """Red rises along one side of the floor, green along the other; blue is even."""
@@ -102,34 +68,19 @@ class Camera:
 
     def picture(self, xy: np.ndarray) -> np.ndarray:
         """What the camera sees with the agent there. (2,) -> (64, 64, 3) uint8"""
-        return self._thread.submit(self._draw, xy).result()
 
-    def _draw(self, xy: np.ndarray) -> np.ndarray:
-        """Does the work of `picture`; runs in the camera's thread."""
-        mujoco = self._mujoco
-        self._data.qpos[:] = xy
-        mujoco.mj_forward(self._model, self._data)
-        everything = mujoco.mjtCatBit.mjCAT_ALL.value
-        mujoco.mjv_updateScene(
-            self._model, self._data, self._options, None, self._view, everything, self._scene
-        )
-        mujoco.mjr_render(self._frame, self._scene, self._drawing)
-        picture = np.empty((SIZE, SIZE, 3), dtype=np.uint8)
-        mujoco.mjr_readPixels(picture, None, self._frame, self._drawing)
-        return picture[::-1].copy()  # GL's first row is the lowest, a picture's the highest
+        def posed() -> Any:
+            self._data.qpos[:] = xy
+            self._mujoco.mj_forward(self._model, self._data)
+            return self._data
+
+        return self._drawing.picture(posed)
 
     def pictures(
         self, points: np.ndarray, *, progress: Callable[[Iterable], Iterable] = iter
     ) -> np.ndarray:
         """One picture a point. (N, 2) -> (N, 64, 64, 3) uint8"""
         return np.stack([self.picture(point) for point in progress(points)])
-
-
-def _close(thread: ThreadPoolExecutor, drawing: Any, context: Any) -> None:
-    """Frees the GL objects of a camera in the thread that owns them."""
-    thread.submit(drawing.free)
-    thread.submit(context.free)
-    thread.shutdown(wait=False)
 
 
 def check_camera(maze: Maze) -> None:

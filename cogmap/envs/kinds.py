@@ -16,9 +16,16 @@ def _gymnasium(description: dict[str, Any], seen: Seen | None) -> World:
     return GymWorld.restored(description, seen)
 
 
+def _cube(description: dict[str, Any], seen: Seen | None) -> World:
+    from cogmap.envs.cube import CubeSingle  # needs the extra [ogbench]
+
+    return CubeSingle.restored(description)
+
+
 KINDS: dict[str, Callable[[dict[str, Any], Seen | None], World]] = {
     PointMaze.KIND: lambda description, seen: PointMaze.restored(description),
     "gymnasium": _gymnasium,
+    "cube-single": _cube,
 }
 
 

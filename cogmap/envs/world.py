@@ -8,7 +8,7 @@ Shape letters: E episodes, n of them, A candidates, a numbers in an action.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -168,6 +168,23 @@ class Coded(Protocol):
 
     def as_goal(self, wanted: Any) -> Any:
         """A goal: one of its own observations as numbers, any other as it is."""
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """Episodes of which some begin solved: to stand still is a success there."""
+
+    @property
+    def solved(self) -> np.ndarray:
+        """(E,) bool, at the start"""
+
+
+@runtime_checkable
+class Referred(Protocol):
+    """A world with references of its own for a success rate, besides the random policy."""
+
+    def references(self, tasks: Sequence[Task]) -> Mapping[str, Any]:
+        """Policies (evaluation/rollout.py) for these tasks, by name"""
 
 
 def map_of(world: World | None, what: str) -> MazeMap:

@@ -11,7 +11,7 @@ import numpy as np
 
 from cogmap.agent import Agent
 from cogmap.config import METHOD
-from cogmap.envs.world import Task, TaskSet, World, map_of
+from cogmap.envs.world import Referred, Task, TaskSet, World, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.metrics import success_rate, wilson_interval
 from cogmap.evaluation.rollout import (
@@ -58,6 +58,11 @@ class Evaluation:
         return float(np.mean(shares)) if shares else None
 
     @property
+    def unsolved(self) -> list[Episode]:
+        """Those in which something needed to be done, where the world says so."""
+        return [e for e in self.episodes if e.solved is False]
+
+    @property
     def interval(self) -> tuple[float, float]:
         """95 % Wilson interval of SR."""
         return wilson_interval(sum(e.success for e in self.episodes), len(self.episodes))
@@ -72,7 +77,20 @@ class Evaluation:
             "sr_high": round(high, 4),
             "spl": _rounded(self.spl),
             **({} if self.stayed is None else {"stayed": round(self.stayed, 4)}),
+            **self._of_unsolved(),
             "seconds": round(self.seconds, 1),
+        }
+
+    def _of_unsolved(self) -> dict[str, Any]:
+        """SR of the episodes that do not begin at their goal, with its interval."""
+        if not self.unsolved:
+            return {}
+        reached = sum(e.success for e in self.unsolved)
+        low, high = wilson_interval(reached, len(self.unsolved))
+        rates = {"unsolved_sr": reached / len(self.unsolved)}
+        rates |= {"unsolved_sr_low": low, "unsolved_sr_high": high}
+        return {name: round(rate, 4) for name, rate in rates.items()} | {
+            "unsolved": len(self.unsolved)
         }
 
     def told(self) -> dict[str, Any]:
@@ -160,7 +178,7 @@ def evaluate(
     settings = {
         "tau_max": int(rule.horizons.taus[-1]),
         "horizons": len(rule.horizons.taus),
-        "candidates": len(deciding.candidates.actions),
+        "candidates": deciding.candidates.count,
         "radii": list(rule.radii),
         "view": rule.view,
         "memory": rule.memory,
@@ -201,10 +219,15 @@ def plan(
 
 
 def with_references(world: World, result: Evaluation) -> list[Evaluation]:
-    """The same tasks by the random policy before it, and by the oracle after it if there is one."""
+    """The same tasks by the random policy before it, and after it by what the world refers to."""
     tasks = [episode.task for episode in result.episodes]
     same = TaskSet(result.tasks, tasks, result.budget, result.seed)
     ends = [] if world.map is None else [ceiling(world, same)]
+    if isinstance(world, Referred):
+        ends = [
+            run(world, same, policy, name=name, method=name)
+            for name, policy in world.references(tasks).items()
+        ]
     return [floor(world, same), result, *ends]
 
 

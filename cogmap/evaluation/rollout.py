@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from cogmap.envs.maze_map import MazeMap
-from cogmap.envs.world import Running, Task, World
+from cogmap.envs.world import Judged, Running, Task, World
 from cogmap.evaluation.metrics import path_efficiency
 from cogmap.planning.planner import Decision, Memory, Planner
 
@@ -44,6 +44,7 @@ class Episode:
     route: list[np.ndarray] = field(default_factory=list)  # places: the start, then each decision's
     decisions: list[Decision] = field(default_factory=list)  # one a stretch of the route, or none
     stayed: float | None = None  # share of the time since it was reached that was spent at the goal
+    solved: bool | None = None  # whether nothing needed to be done; None: the world does not say
 
     @property
     def efficiency(self) -> float | None:
@@ -151,6 +152,8 @@ def as_they_run(
     episodes = [Episode(task, way) for task, way in zip(tasks, shortest, strict=True)]
     for e, episode in enumerate(episodes):
         episode.success = bool(running.succeeded[e])
+        if isinstance(running, Judged):
+            episode.solved = bool(running.solved[e])
         if running.places is not None:
             episode.route.append(running.places[e].copy())
     yield episodes

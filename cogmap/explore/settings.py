@@ -16,10 +16,12 @@ class Exploration:
     """In a maze: walk on its lattice, as the paper does, or act at random in the simulator."""
     walk_steps: int | Literal["auto"] = "auto"
     """Steps of the walk that pairs are drawn from. auto: 4,000,000 in a maze, 200,000 in a
-    Gymnasium world."""
+    Gymnasium world, 400,000 in cube-single, which are 2,000 episodes."""
     action_steps: int | Literal["auto"] = "auto"
     """Random actions for the local dynamics, each held for one decision, beside a lattice walk.
     auto: 100,000, or 50 a state of a maze with more than 2,000 of them."""
+    expert: float = 1.0
+    """In cube-single: share of the episodes that the expert plays, the others being noisy."""
     coverage: float = 1.0
     """Share c of the world that the walk may enter."""
     unexplored: Unexplored = "far"

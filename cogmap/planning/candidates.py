@@ -1,24 +1,59 @@
-"""Candidate actions, held along their way and judged at several radii (Alg. 3, lines 3-5)."""
+"""Candidate actions, followed along their way and judged at several radii (Alg. 3, lines 3-5).
+
+Two kinds: actions that are the same everywhere, each held on (directions in a maze), and what was
+done in the recorded states most like the present one, a few actions in turn. Of five numbers, as
+an arm has them, any fixed set is too coarse, and most of what it holds nobody would do here.
+
+Shape letters: E episodes, A candidates, H actions in turn, N recorded states, d numbers in one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from zipfile import BadZipFile
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from cogmap import runs
+from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
+
+RECALLED = 1 << 15  # recorded states that are kept in a run folder
+LEAST_SPREAD = 0.05  # of a number, beside the largest: what hardly varies tells states apart badly
+
+
+class Offer(Protocol):
+    """What a planner chooses from. One unit is `steps_per_unit` applications of the local dynamics.
+
+    A candidate is judged at every radius, in units, and executed for one unit.
+    """
+
+    @property
+    def radii(self) -> tuple[int, ...]: ...
+    @property
+    def steps_per_unit(self) -> int: ...
+    @property
+    def count(self) -> int:
+        """A"""
+
+    @property
+    def actions(self) -> np.ndarray:
+        """Those that are the same everywhere (A, action size); none (0, action size)"""
+
+    def offered(self, here: Tensor) -> Tensor:
+        """(E, d) looks -> (E, A, action size) held on, or (E, A, H, action size) in turn"""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The actions on offer and where along each of them the score is read.
-
-    One unit is `steps_per_unit` applications of the local dynamics with the action held. A
-    candidate is judged at every radius and executed for one unit.
-    """
+    """Actions that are on offer everywhere, each of them held."""
 
     actions: np.ndarray  # (A, action size) float32
-    radii: tuple[int, ...] = (1, 2, 3, 4, 6)  # in units
+    radii: tuple[int, ...] = (1, 2, 3, 4, 6)
     steps_per_unit: int = 1
 
     def __post_init__(self) -> None:
@@ -26,9 +61,92 @@ class Candidates:
             raise CogmapError(f"radii={self.radii}; give whole numbers of units from 1 on.")
 
     @property
-    def reading_steps(self) -> list[int]:
-        """Applications of the dynamics after which the score is read. (R,)"""
-        return [radius * self.steps_per_unit for radius in self.radii]
+    def count(self) -> int:
+        return len(self.actions)
+
+    def offered(self, here: Tensor) -> Tensor:
+        actions = torch.as_tensor(self.actions, dtype=torch.float32).to(here.device)
+        return actions.expand(len(here), -1, -1)
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Recorded states and what was done from each of them on.
+
+    States are alike whose `likeness`, a few sums of their numbers, is. By default that is every
+    number in units of its spread; a world may know better: what an arm can do with a cube depends
+    on where the cube is from the gripper, not on where on the table both are.
+    """
+
+    likeness: np.ndarray  # (k, d) float32
+    keys: np.ndarray  # (N, k) float32, of each recorded state
+    actions: np.ndarray  # (N, H, action size) float16: one application of the dynamics each
+
+    @classmethod
+    def of(cls, data: Trajectories, *, length: int, likeness: np.ndarray | None = None) -> Recall:
+        """Of states that `length` actions follow in their episode, evenly through the record."""
+        assert data.actions is not None
+        ends = np.repeat(data.episode_starts + data.episode_lengths, data.episode_lengths)
+        rows = np.flatnonzero(ends - np.arange(len(data)) > length)
+        if not len(rows):
+            raise CogmapError(f"no episode has {length} actions in turn; lower --planning.radii.")
+        rows = rows[np.linspace(0, len(rows) - 1, min(RECALLED, len(rows))).astype(int)]
+        looks = data.rows(rows)
+        if likeness is None:
+            spread = looks.std(axis=0)
+            likeness = np.diag(1 / np.maximum(spread, LEAST_SPREAD * spread.max()))
+        likeness = likeness.astype(np.float32)
+        actions = np.stack([data.actions[rows + step] for step in range(length)], axis=1)
+        return cls(likeness, looks @ likeness.T, actions.astype(np.float16))
+
+    def save(self, path: Path) -> None:
+        """Into a run folder, which may outlive its data."""
+        columns = {"likeness": self.likeness, "keys": self.keys, "actions": self.actions}
+
+        def write(temporary: Path) -> None:
+            with temporary.open("wb") as file:
+                np.savez_compressed(file, **columns)  # type: ignore[arg-type]
+
+        runs.replace_file(path, write)
+
+    @classmethod
+    def load(cls, path: Path) -> Recall | None:
+        """None where a run has none: its candidates are the same everywhere."""
+        if not path.exists():
+            return None
+        try:
+            with np.load(path) as stored:
+                return cls(**stored)
+        except (OSError, ValueError, TypeError, EOFError, BadZipFile):
+            raise CogmapError(f"{path} is truncated or of another kind; copy it anew.") from None
+
+    def candidates(self, count: int, radii: tuple[int, ...]) -> Recalled:
+        return Recalled(self, count, radii)
+
+
+class Recalled:
+    """What was done in the recorded states most like the present one."""
+
+    steps_per_unit = 1
+
+    def __init__(self, recall: Recall, count: int, radii: tuple[int, ...]) -> None:
+        length = recall.actions.shape[1]
+        if not radii or min(radii) < 1 or max(radii) > length:
+            raise CogmapError(
+                f"radii={radii}; this run recalls {length} actions in turn: give 1 to {length}."
+            )
+        self.radii, self.count = radii, min(count, len(recall.keys))
+        self.actions = np.zeros((0, recall.actions.shape[2]), np.float32)
+        self._followed = torch.as_tensor(recall.actions.astype(np.float32))
+        self._keys = torch.as_tensor(recall.keys)
+        self._likeness = torch.as_tensor(recall.likeness)
+        self._squares = self._keys.square().sum(1)
+
+    def offered(self, here: Tensor) -> Tensor:
+        """(E, d) -> (E, A, H, action size), the nearest first"""
+        asked = here.to(self._keys) @ self._likeness.T
+        near = (2 * asked @ self._keys.T - self._squares).topk(self.count, dim=-1).indices
+        return self._followed[near].to(here.device)
 
 
 def directions(count: int) -> np.ndarray:

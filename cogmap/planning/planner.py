@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from cogmap.dynamics.model import Dynamics
 from cogmap.errors import CogmapError
-from cogmap.planning.candidates import Candidates
+from cogmap.planning.candidates import Offer
 from cogmap.planning.objective import Rule, in_view, objective, progress
 
 
@@ -49,6 +49,7 @@ class Decision:
 class Options:
     """What each candidate offers at each radius, for several episodes."""
 
+    actions: Tensor  # (E, A, action size) that each candidate begins with
     outcomes: Tensor  # (E, A, R, ...) where the local model expects to be
     score: Tensor  # (E, A, R, t) G of the goal from there
     progress: Tensor  # (E, A, R, t)
@@ -81,7 +82,7 @@ class Planner:
         scorer: Scorer,
         dynamics: Dynamics,
         rule: Rule,
-        candidates: Candidates,
+        candidates: Offer,
         *,
         look: Callable[[Tensor], Tensor] = lambda observations: observations,
     ) -> None:
@@ -89,7 +90,6 @@ class Planner:
         self._look = look
         self._device = dynamics.reach.device
         self._weights = torch.as_tensor(rule.horizons.weights).to(self._device)
-        self._actions = torch.as_tensor(candidates.actions, dtype=torch.float32).to(self._device)
         # A typical move, in units of each dimension's own: metres and radians do not add.
         self._unit = math.sqrt(len(dynamics.reach)) * candidates.steps_per_unit
         self._goals: dict[bytes, Tensor] = {}
@@ -118,13 +118,14 @@ class Planner:
         best = row, chosen, radius[row, chosen]
         gain = options.progress[best]
         horizon = options.taus[row, self._argument(gain, options.score[best])]
-        parts = (chosen, horizon, options.taus, gain, by_action, options.outcomes[best])
+        taken = options.actions[row, chosen]
+        parts = (chosen, taken, horizon, options.taus, gain, by_action, options.outcomes[best])
         # One transfer each for all episodes.
         each = zip(*(part.cpu().numpy() for part in (*parts, options.here)))
         return [
             Decision(
                 candidate=int(candidate),
-                action=self.candidates.actions[candidate],
+                action=action,
                 value=float(values[candidate]),
                 horizon=int(tau),
                 taus=taus,
@@ -133,7 +134,7 @@ class Planner:
                 outcome=outcome,
                 here=here,
             )
-            for candidate, tau, taus, gains, values, outcome, here in each
+            for candidate, action, tau, taus, gains, values, outcome, here in each
         ]
 
     @torch.no_grad()
@@ -153,13 +154,14 @@ class Planner:
                 "(episodes, numbers), or goals sets of such (episodes, rows, numbers)."
             )
         here = self._looks(seen)
-        episodes, actions, radii = len(here), len(self._actions), len(self.candidates.radii)
+        offered = self.candidates.offered(here)  # (E, A, ...) (line 3)
+        episodes, actions, radii = len(here), offered.shape[1], len(self.candidates.radii)
         shape = episodes, actions, radii, -1
 
         # Predict where each candidate leads, at each radius, in each of L ways (Alg. 3, line 5).
-        steps = self.candidates.reading_steps
+        steps = [radius * self.candidates.steps_per_unit for radius in self.candidates.radii]
         passed = self.dynamics.along(
-            here.repeat_interleave(actions, 0), self._actions.repeat(episodes, 1), max(steps)
+            here.repeat_interleave(actions, 0), offered.flatten(0, 1), max(steps)
         )[:, :, [step - 1 for step in steps]]
         lots = passed.shape[1]
         passed = passed.transpose(1, 2).reshape(episodes, actions * radii, lots, -1)
@@ -188,7 +190,8 @@ class Planner:
             certain = (near == near[:, :, :1]).flatten(1).all(-1)
             value = torch.where(certain[:, None, None], last, value)
         outcomes, there, delta = (part.view(shape) for part in (outcomes, there, delta))
-        return Options(outcomes, there, delta, value, self.scorer.taus[at], here)
+        first = offered if offered.ndim == 3 else offered[:, :, 0]
+        return Options(first, outcomes, there, delta, value, self.scorer.taus[at], here)
 
     def _seen_last(
         self, value: Tensor, outcomes: Tensor, here: Tensor, memories: Sequence[Memory]
@@ -214,6 +217,8 @@ class Planner:
         span = value.amax((1, 2), keepdim=True) - value.amin((1, 2), keepdim=True)
         tries = torch.zeros(value.shape[:2], device=self._device)  # (E, A)
         tries.scatter_add_(1, chosen, near(here[:, None])[:, 0].float())
+        if not len(self.candidates.actions):  # the next time others are on offer
+            tries.zero_()
         barred = tries > tries.amin(-1, keepdim=True)
         seen = value - 1.1 * span * visits  # 1 would tie the best seen with the worst unseen
         return seen.masked_fill(barred[..., None], -math.inf)

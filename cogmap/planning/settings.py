@@ -22,10 +22,15 @@ class Planning:
     """Whether places that were seen before come last."""
     directions: int = 32
     """Candidate actions of each decision, where the world's actions can be divided up."""
+    recalled: int = 0
+    """Candidates that are recalled instead: what was done in the recorded states most like the
+    present one. 0: the world's own."""
 
     def __post_init__(self) -> None:
         if self.directions < 1:
             raise CogmapError(f"directions={self.directions}; give at least 1.")
+        if self.recalled < 0:
+            raise CogmapError(f"recalled={self.recalled}; give the number of candidates, or 0.")
         if not self.radii or min(self.radii) < 1:
             raise CogmapError(f"radii={self.radii}; give whole numbers of decisions from 1 on.")
         if self.view is not None and not self.view > 0.0:

@@ -19,7 +19,7 @@ from torch import Tensor
 from cogmap.agent import Agent
 from cogmap.envs.maze import Maze
 from cogmap.envs.tasks import draw_pairs
-from cogmap.planning.candidates import Candidates
+from cogmap.planning.candidates import Offer
 from cogmap.planning.planner import Planner
 from cogmap.report import literal
 from cogmap.report.speed import repeated
@@ -90,7 +90,7 @@ def planned_together(planner: Planner, cases: Cases, *, seconds: float) -> float
 
 
 def literal_alone(
-    agent: Agent, candidates: Candidates, cases: Cases, taus: Tensor, *, seconds: float
+    agent: Agent, candidates: Offer, cases: Cases, taus: Tensor, *, seconds: float
 ) -> Pace:
     """The literal pseudo-code for the same candidates, one decision at a time."""
     choose = partial(literal.choose_action, agent.temporal, agent.dynamics, candidates)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from cogmap.dynamics.model import Dynamics
-from cogmap.planning.candidates import Candidates
+from cogmap.planning.candidates import Offer
 from cogmap.temporal.model import TemporalModel
 
 CHUNK = 256  # horizons scored at a time on a CPU, or gigabytes are needed
@@ -101,7 +101,7 @@ def goal_score(
 def choose_action(
     temporal: TemporalModel,
     dynamics: Dynamics,
-    candidates: Candidates,
+    candidates: Offer,
     state: Tensor,
     goal: Tensor,
     taus: Tensor,

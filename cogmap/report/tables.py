@@ -11,7 +11,9 @@ def result_rows(evaluations: Sequence[Evaluation]) -> list[list[str]]:
     """A header and one row an evaluation."""
     stay = any(result.stayed is not None for result in evaluations)
     held = ["stayed"] if stay else []
-    rows = [["planner", "world", "tasks", "episodes", "SR", "95 %", "SPL", *held, "seconds"]]
+    judged = any(result.unsolved for result in evaluations)
+    told = ["not solved at the start"] if judged else []
+    rows = [["planner", "world", "tasks", "episodes", "SR", "95 %", "SPL", *held, *told, "seconds"]]
     for result in evaluations:
         low, high = result.interval
         rows.append(
@@ -24,10 +26,20 @@ def result_rows(evaluations: Sequence[Evaluation]) -> list[list[str]]:
                 f"{low:.2f}-{high:.2f}",
                 "-" if result.spl is None else f"{result.spl:.2f}",
                 *(["-" if result.stayed is None else f"{result.stayed:.2f}"] if stay else []),
+                *([of_unsolved(result)] if judged else []),
                 f"{result.seconds:.0f}",
             ]
         )
     return rows
+
+
+def of_unsolved(result: Evaluation) -> str:
+    """SR, its interval and their number, of the episodes that did not begin at their goal."""
+    told = result.summary()
+    if not told.get("unsolved"):
+        return "-"
+    low, high = told["unsolved_sr_low"], told["unsolved_sr_high"]
+    return f"{told['unsolved_sr']:.2f}, {low:.2f}-{high:.2f}, {told['unsolved']}"
 
 
 def as_text(rows: Sequence[Sequence[str]]) -> str:

@@ -69,6 +69,21 @@ class StateTrunk(nn.Module):
         return self.layers(self.features(x))
 
 
+class Part(nn.Module):
+    """A trunk that is shown some numbers of a state: those that a goal is told in."""
+
+    part: Tensor
+
+    def __init__(self, trunk: StateTrunk, part: Tensor) -> None:
+        super().__init__()
+        self.trunk = trunk
+        self.register_buffer("part", part, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d) -> (..., W)"""
+        return self.trunk(x[..., self.part])
+
+
 class HorizonEmbedding(nn.Module):
     """A learned embedding of log2(tau), smooth, so that all horizons share it. (T,) -> (T, E)"""
 

@@ -14,12 +14,14 @@ from cogmap.temporal.encoders import (
     HorizonEmbedding,
     HorizonHead,
     Mirror,
+    Part,
     StateTrunk,
 )
 from cogmap.temporal.eyes import Convolution, Keypoints
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.settings import Encoder
 
+TARGET_CYCLES = 1.0  # of Fourier features where a few numbers tell a goal
 FIRST_BETA1 = 7.0  # G where embeddings coincide: one of e^7, about a thousand, states
 
 
@@ -55,6 +57,8 @@ class TemporalConfig:
     """Positions that a picture is reduced to by keypoints."""
     convolution_size: int = 32
     """Numbers that a picture is reduced to by a convolution."""
+    target: tuple[int, ...] = ()
+    """Numbers of a state that targets show; empty: all."""
 
     @property
     def sees(self) -> bool:
@@ -114,22 +118,31 @@ class TemporalModel(nn.Module):
             self.eye = Convolution(config.observation_shape, size=config.convolution_size)
         generator = torch.Generator().manual_seed(seed)
 
-        def encoder() -> tuple[StateTrunk, HorizonHead]:
+        if config.target and config.tied:
+            raise CogmapError("one encoder cannot see all for sources and a part for targets.")
+        if any(not 0 <= place < config.look_size for place in config.target):
+            raise CogmapError(
+                f"target={config.target}; an observation here has numbers 0 to "
+                f"{config.look_size - 1}."
+            )
+
+        def encoder(seen: Tensor, cycles: float | Tensor) -> tuple[StateTrunk, HorizonHead]:
             features = FourierFeatures(
-                low,
-                high,
-                count=config.waves,
-                cycles=config.cycles * stretch,
-                generator=generator,
+                low[seen], high[seen], count=config.waves, cycles=cycles, generator=generator
             )
             trunk = StateTrunk(features, width=config.width)
             return trunk, HorizonHead(width=config.width, embedding=config.embedding)
 
-        self.source_trunk, self.source_head = encoder()
-        self.target_trunk = self.source_trunk
+        cycles, every = config.cycles * stretch, torch.arange(config.look_size)
+        self.source_trunk, self.source_head = encoder(every, cycles)
+        self.target_trunk: StateTrunk | Part = self.source_trunk
         self.target_head: Mirror | HorizonHead = Mirror(self.source_head, turned=config.turned)
-        if not config.tied:
-            self.target_trunk, self.target_head = encoder()
+        if config.target:
+            part = torch.tensor(config.target)
+            trunk, self.target_head = encoder(part, TARGET_CYCLES)
+            self.target_trunk = Part(trunk, part)
+        elif not config.tied:
+            self.target_trunk, self.target_head = encoder(every, cycles)
         self.horizon = HorizonEmbedding()
         self.betas = nn.Linear(HORIZON_WIDTH, 2)
         nn.init.zeros_(self.betas.weight)

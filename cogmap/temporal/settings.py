@@ -49,6 +49,9 @@ class TemporalTraining:
     tied: bool | Literal["auto"] = "auto"
     """One encoder for sources and targets, a quarter of its units turned: right where the walk is
     as likely backwards. auto: in mazes."""
+    target: tuple[int, ...] = ()
+    """Which numbers of an observation (0, 1, ...) a goal is told in; targets show no others. Empty:
+    all. What leads to a cube in its place is then learned from every way of holding it."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4
@@ -68,6 +71,13 @@ class TemporalTraining:
             raise CogmapError(f"negatives={self.negatives}; give a positive number.")
         if isinstance(self.recorded, int) and self.recorded < 1:
             raise CogmapError(f"recorded={self.recorded}; give at least 1 step, auto or None.")
+        if self.target and self.tied is True:
+            raise CogmapError("sources show what targets do not; with --target leave out --tied.")
+        if self.target and isinstance(self.recorded, int):
+            raise CogmapError(
+                f"recorded={self.recorded}: horizons are composed of whole observations, which "
+                "--target leaves out; give --recorded None."
+            )
         if isinstance(self.recorded, int) and self.loss == "nce":
             raise CogmapError("the nce loss composes nothing; leave --recorded at auto.")
 
@@ -79,4 +89,4 @@ class TemporalTraining:
     @property
     def one_encoder(self) -> bool:
         """Whether sources and targets share theirs."""
-        return self.tied is not False
+        return self.tied is not False and not self.target

@@ -116,6 +116,7 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         normalised=settings.loss == "softmax",
         bank_size=len(bank),
         encoder=choose_encoder(data, bank, settings.encoder),
+        target=settings.target,
     )
     torch.manual_seed(seed)  # layers draw their first weights from the global generator
     low, high = -torch.ones(config.look_size), torch.ones(config.look_size)

@@ -1,0 +1,254 @@
+"""OGBench's cube-single as a world: an arm that is to bring a cube where it was seen (Sec. 4.1).
+
+Protocol, as LeWM has it: an episode starts in a state of a recorded episode; its goal is what was
+seen 25 control steps later; it has 50; and it succeeds once the cube's centre is within 0.04 m of
+its place at the goal. Goals are told by the cube's place alone, which is what success asks for: the
+28 numbers of a state hold much else that no plan could bring about at once (docs/cube.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cogmap.data.trajectories import Trajectories
+from cogmap.dynamics.settings import DynamicsTraining
+from cogmap.envs.arm import ACTION_SIZE, CUBE, NAMES, Arm, ogbench_cube
+from cogmap.envs.cube_pairs import BUDGET, HELD_OUT_SEED, Pairs
+from cogmap.envs.handling import STEPS, Policy, record
+from cogmap.envs.world import Moved, Task, TaskSet, check_tasks_wanted
+from cogmap.errors import CogmapError
+from cogmap.explore.settings import Exploration
+from cogmap.planning.candidates import Candidates
+from cogmap.planning.settings import Planning
+from cogmap.progress import Bars
+from cogmap.settings import RunSettings
+
+RADIUS = 0.04  # m; OGBench's success
+EPISODES = 2000  # of 200 control steps
+TAU_MAX, UPDATES = 64, 2500
+RECALLED, RADII = 32, (1, 2, 3, 4, 5)
+# How much each number counts for states to be alike; small differences matter near the cube.
+ALIKE = {"gripper_z": 1, "gripper_cos": 2, "gripper_sin": 2, "closed": 1, "contact": 1}
+BESIDE = 3.0  # the same of the cube's place, seen from the gripper
+CYCLES = 0.5  # of the local dynamics: no walls
+CHECKED = 20  # held-out episodes that a run's models are checked on
+
+
+@dataclass(frozen=True)
+class CubeSingle:
+    """The arm and its cube behind the World protocol (envs/world.py)."""
+
+    KIND = "cube-single"
+
+    rendered: bool = False  # whether frames are wanted
+    map = None
+    name = KIND
+    observation_shape = (len(NAMES),)
+    observation_names = NAMES
+    action_size = ACTION_SIZE
+    hold = 1
+    # As a page asks of worlds that are told where to go: each episode has its own goal.
+    has_goals, goal, start = True, None, None
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": self.KIND}
+
+    def conditions(self) -> dict[str, Any]:
+        return {"hold": self.hold}
+
+    @classmethod
+    def restored(cls, description: dict[str, Any]) -> CubeSingle:
+        return cls()
+
+    @property
+    def likeness(self) -> np.ndarray:
+        """What tells states apart in which different things can be done (planning/candidates.py).
+
+        How high and how turned the gripper is, how closed, and where the cube is from it; not where
+        on the table.
+        """
+        rows = [much * np.eye(len(NAMES))[NAMES.index(name)] for name, much in ALIKE.items()]
+        beside = rows_of("cube") - rows_of("gripper")
+        return np.concatenate([rows, BESIDE * beside]).astype(np.float32)
+
+    @cached_property
+    def arm(self) -> Arm:
+        """The simulator, made once: it takes a second."""
+        return Arm()
+
+    def settled(
+        self, settings: RunSettings, *, tell: Callable[[str], None]
+    ) -> tuple[CubeSingle, RunSettings]:
+        """What moves does not move back alike, and goals are told by the cube's place."""
+        exploration, temporal = settings.exploration, settings.temporal
+        if exploration.walk_steps == "auto":
+            exploration = replace(exploration, walk_steps=EPISODES * STEPS)
+        if temporal.tau_max == "auto":
+            temporal = replace(temporal, tau_max=TAU_MAX)
+        if temporal.tied == "auto":
+            temporal = replace(temporal, tied=False)
+        if temporal.recorded == "auto":
+            temporal = replace(temporal, recorded=None)
+        if temporal.steps == 0:
+            temporal = replace(temporal, steps=UPDATES)
+        if not temporal.target:
+            temporal = replace(temporal, target=tuple(range(CUBE.start, CUBE.stop)))
+        dynamics, planning = settings.dynamics, settings.planning
+        if dynamics.cycles == DynamicsTraining().cycles:
+            dynamics = replace(dynamics, cycles=CYCLES)
+        if planning == Planning():
+            planning = replace(planning, recalled=RECALLED, radii=RADII, memory=False)
+        settled = replace(settings, exploration=exploration, temporal=temporal)
+        return self, replace(settled, dynamics=dynamics, planning=planning)
+
+    def check(self, settings: Exploration, *, tau_max: int) -> None:
+        episodes_of(settings)
+        if tau_max > STEPS:
+            raise CogmapError(
+                f"tau_max={tau_max} exceeds an episode of {STEPS} steps; lower --tau-max."
+            )
+        ogbench_cube()
+
+    def explore(
+        self,
+        settings: Exploration,
+        folder: Path,
+        *,
+        seed: int,
+        bars: Bars,
+        pairs: Trajectories | None = None,
+        transitions: Trajectories | None = None,
+    ) -> tuple[Trajectories, Trajectories]:
+        """The oracle's episodes serve for both models."""
+        wanted = episodes_of(settings)
+        if not (folder / "meta.json").exists():
+            record(folder, wanted, seed=seed, progress=bars("episodes of the oracle", "part"))
+        if not (folder / "held-out" / "meta.json").exists():
+            few: dict[Policy, int] = {policy: CHECKED for policy, n in wanted.items() if n}
+            record(folder / "held-out", few, seed=seed + HELD_OUT_SEED)
+        data = Trajectories.load(folder)
+        return pairs or data, transitions or data
+
+    def random_actions(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        return rng.uniform(-1.0, 1.0, size=(count, self.action_size))
+
+    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Candidates:
+        """Where none are recalled: actions drawn once, evenly from all."""
+        drawn = self.random_actions(np.random.default_rng(0), settings.directions)
+        return Candidates(drawn.astype(np.float32), radii)
+
+    def tasks(
+        self, name: str | None, *, episodes: int | None, budget: int | None, seed: int
+    ) -> TaskSet:
+        """held-out: up to 1,000 pairs of episodes that no training sees; lewm: its 50."""
+        check_tasks_wanted(episodes=episodes, budget=budget)
+        name = name or "held-out"
+        numbers = Pairs.packaged().numbers(name, episodes)
+        tasks = [Task(f"{name}{k}", (float(number),), ()) for k, number in enumerate(numbers)]
+        return TaskSet(name, tasks, budget or BUDGET, seed)
+
+    def begin(self, tasks: Sequence[Task]) -> CubeRun:
+        return CubeRun(self, Pairs.packaged().some([int(task.start[0]) for task in tasks]))
+
+    def references(self, tasks: Sequence[Task]) -> Mapping[str, Any]:
+        """What a success rate must be read beside: doing nothing, and what the oracle did."""
+        some = Pairs.packaged().some([int(task.start[0]) for task in tasks])
+        still = np.zeros((len(tasks), 1, ACTION_SIZE))
+        return {"zero action": Replayed(still), "replay of the record": Replayed(some.actions)}
+
+
+def rows_of(what: str) -> np.ndarray:
+    """Picks the place of the cube or the gripper out of an observation. -> (3, 28)"""
+    return np.eye(len(NAMES))[[NAMES.index(f"{what}_{axis}") for axis in "xyz"]]
+
+
+def episodes_of(settings: Exploration) -> dict[Policy, int]:
+    """How many of each policy: a share of experts among as many episodes as were asked for."""
+    episodes, short = divmod(settings.steps, STEPS)
+    if short or not episodes:
+        raise CogmapError(f"walk_steps={settings.steps}; give a multiple of {STEPS}, an episode.")
+    if not 0.0 <= settings.expert <= 1.0:
+        raise CogmapError(f"expert={settings.expert}; give a share from 0 to 1.")
+    experts = round(settings.expert * episodes)
+    return {"expert": experts, "noisy": episodes - experts}
+
+
+class CubeRun:
+    """Episodes under way: one simulator, as many states of it."""
+
+    places = stayed = None
+
+    def __init__(self, world: CubeSingle, pairs: Pairs) -> None:
+        self._arm, self._rendered = world.arm, world.rendered
+        self._data = [self._arm.another() for _ in pairs.starts]
+        self._seen = np.zeros((len(self._data), len(NAMES)), np.float32)
+        for k, start in enumerate(pairs.starts):
+            self._arm.data = self._data[k]
+            self._arm.place(start[:21], start[21:])
+            self._seen[k] = self._arm.observation()
+        self.goals = pairs.goals
+        self._targets = pairs.targets
+        self.solved = pairs.solved
+        # As in LeWM's evaluation, success is asked for after a step, not before the first.
+        self.succeeded = np.zeros(len(self._data), bool)
+        self.raised: dict[int, str] = {}
+
+    @property
+    def finished(self) -> np.ndarray:
+        return self.succeeded
+
+    @property
+    def there(self) -> np.ndarray:
+        """(E,) whether the cube is at its goal now"""
+        cubes = np.array([data.qpos[14:17] for data in self._data])
+        return np.asarray(np.linalg.norm(cubes - self._targets, axis=1) <= RADIUS)
+
+    def observe(self, which: np.ndarray) -> np.ndarray:
+        return self._seen[which]
+
+    def act(self, which: np.ndarray, actions: np.ndarray, steps: int) -> Moved:
+        taken, length = np.zeros(len(which), int), np.zeros(len(which))
+        for n, k in enumerate(which):
+            self._arm.data = self._data[k]
+            while taken[n] < steps and not self.succeeded[k]:
+                before = self._arm.cube
+                self._arm.step(actions[n])
+                taken[n] += 1
+                length[n] += float(np.linalg.norm(self._arm.cube - before))
+                gap = np.linalg.norm(self._arm.cube - self._targets[k])
+                self.succeeded[k] = gap <= RADIUS
+            self._seen[k] = self._arm.observation()
+        return Moved(taken, length)
+
+    def frame(self, k: int) -> np.ndarray:
+        """What one episode looks like. -> (H, W, 3)"""
+        self._arm.data = self._data[k]
+        return self._arm.frame()
+
+    def shortest(self) -> np.ndarray | None:
+        return None
+
+
+class Replayed:
+    """Recorded actions in turn, the last again and again; it looks at nothing."""
+
+    hold = 1
+
+    def __init__(self, actions: np.ndarray) -> None:
+        self._actions, self._step = actions, np.zeros(len(actions), int)
+
+    def act(
+        self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[None]]:
+        steps = np.minimum(self._step[episodes], self._actions.shape[1] - 1)
+        self._step[episodes] += 1
+        return self._actions[episodes, steps], [None] * len(episodes)
+
+    def rest(self, episodes: np.ndarray) -> None:
+        pass
