@@ -273,6 +273,7 @@ class Reproduce:
             "theory",
             "walks",
             "gym",
+            "cube",
         ],
         tyro.conf.Positional,
     ]

@@ -18,6 +18,7 @@ them; those of a lattice walk are moves between its points.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,34 @@ class Trajectories:
         return (
             replace(self, episode_starts=starts[:count], **head),
             replace(self, episode_starts=starts[count:] - row, **tail),
+        )
+
+    def first(self, episodes: int) -> Trajectories:
+        """The first so many episodes."""
+        if not 1 <= episodes <= len(self.episode_starts):
+            raise CogmapError(
+                f"{episodes} episodes; {self.source or 'this dataset'} has "
+                f"{len(self.episode_starts)}."
+            )
+        ends = np.append(self.episode_starts, len(self))
+        starts = self.episode_starts[:episodes]
+        return replace(self, episode_starts=starts, **self._cut(slice(0, int(ends[episodes]))))
+
+    @classmethod
+    def together(cls, parts: Sequence[Trajectories]) -> Trajectories:
+        """One after the other; of rows, not tables."""
+        rows = [part.observations for part in parts if part.observations is not None]
+        actions = [part.actions for part in parts if part.actions is not None]
+        if not len(rows) == len(actions) == len(parts):
+            raise CogmapError("datasets of rows with actions can be joined, tables cannot.")
+        offsets = np.cumsum([0, *(len(part) for part in parts)])
+        starts = [part.episode_starts + offset for part, offset in zip(parts, offsets)]
+        return replace(
+            parts[0],
+            episode_starts=np.concatenate(starts),
+            observations=np.concatenate(rows),
+            actions=np.concatenate(actions),
+            source="; ".join(part.source for part in parts),
         )
 
     def _cut(self, rows: slice) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def record(
         raise CogmapError("no episodes to record; give at least one.")
     folder.mkdir(parents=True, exist_ok=True)
     parts = [
-        (folder / f"{policy}{begin}.npz", policy, seed, numbers, frames)
+        (folder / f"{policy}-{seed}-{begin}.npz", policy, seed, numbers, frames)
         for policy, count in wanted.items()
         for begin in range(0, count, PART)
         for numbers in [range(begin, min(begin + PART, count))]
@@ -149,9 +150,19 @@ def _make(parts: list[tuple], workers: int, progress: Progress) -> None:
             raise
 
 
+def _read(part: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(part) as columns:
+            return dict(columns)
+    except (OSError, ValueError, EOFError, BadZipFile):
+        raise CogmapError(
+            f"{part} is truncated or no recording; delete it, and record on."
+        ) from None
+
+
 def join(folder: Path, parts: list[Path], wanted: dict[Policy, int]) -> None:
     """Makes one dataset of the parts and deletes them."""
-    loaded = [dict(np.load(part)) for part in parts]
+    loaded = [_read(part) for part in parts]
     columns = {name: np.concatenate([part[name] for part in loaded]) for name in loaded[0]}
     np.save(folder / STATES, columns["states"])
     Trajectories(

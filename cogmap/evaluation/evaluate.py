@@ -222,13 +222,19 @@ def with_references(world: World, result: Evaluation) -> list[Evaluation]:
     """The same tasks by the random policy before it, and after it by what the world refers to."""
     tasks = [episode.task for episode in result.episodes]
     same = TaskSet(result.tasks, tasks, result.budget, result.seed)
-    ends = [] if world.map is None else [ceiling(world, same)]
+    before, *after = all_references(world, same)
+    return [before, result, *after]
+
+
+def all_references(world: World, tasks: TaskSet) -> list[Evaluation]:
+    """The random policy, then what else the world can be measured against."""
+    ends = [] if world.map is None else [ceiling(world, tasks)]
     if isinstance(world, Referred):
-        ends = [
-            run(world, same, policy, name=name, method=name)
-            for name, policy in world.references(tasks).items()
+        ends += [
+            run(world, tasks, policy, name=name, method=name)
+            for name, policy in world.references(tasks.tasks).items()
         ]
-    return [floor(world, same), result, *ends]
+    return [floor(world, tasks), *ends]
 
 
 def floor(world: World, tasks: TaskSet) -> Evaluation:

@@ -23,6 +23,7 @@ from cogmap.report.cells import (
     title,
     worlds_of,
 )
+from cogmap.report.cube import cube
 from cogmap.report.goals import maze_state, maze_vision, parts, readings, walks
 from cogmap.report.zoo import gym
 
@@ -214,4 +215,5 @@ PAGES: dict[str, Section] = {
     "theory": theory,
     "walks": walks,
     "gym": gym,
+    "cube": cube,
 }

@@ -31,7 +31,7 @@ from cogmap.errors import CogmapError
 from cogmap.report.cells import Row
 
 Engine = Literal["processes", "ray"]
-ELSEWHERE = ("folder", "device", "dynamics_data")  # where it runs, not what it is
+ELSEWHERE = ("folder", "device", "data", "dynamics_data")  # where it runs, not what it is
 
 
 @dataclass(frozen=True)

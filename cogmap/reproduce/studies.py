@@ -15,7 +15,7 @@ from cogmap.config import METHOD
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.planning.settings import PAPER, Planning
-from cogmap.reproduce import work, zoo
+from cogmap.reproduce import cube, work, zoo
 from cogmap.reproduce.grid import Job
 from cogmap.reproduce.scale import MAZES, Scale
 
@@ -361,4 +361,5 @@ STUDIES: dict[str, Callable[[Scale], list[Job]]] = {
     "theory": theory,
     "walks": walks,
     "gym": zoo.gym,
+    "cube": cube.cube,
 }

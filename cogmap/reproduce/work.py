@@ -21,7 +21,7 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.envs.kinds import restored
 from cogmap.envs.world import World, map_of
 from cogmap.errors import CogmapError
-from cogmap.evaluation.evaluate import ceiling, evaluate, floor
+from cogmap.evaluation.evaluate import all_references, ceiling, evaluate, floor
 from cogmap.evaluation.explored import with_both_ends
 from cogmap.explore.settings import Exploration
 from cogmap.planning.objective import Horizons
@@ -54,20 +54,35 @@ def actions(folder: Path, world: Description, steps: int) -> None:
         moves.save(folder)
 
 
+def explored(folder: Path, world: Description, exploration: Exploration) -> None:
+    """What a world records, once; shared by all models that take a part of it."""
+    _world(world).explore(exploration, folder, seed=0, bars=no_bars)
+
+
+def mixed(folder: Path, parts: dict[str, int]) -> None:
+    """The first so many episodes of each of some datasets, which lie beside `folder`."""
+    if (folder / "meta.json").exists():
+        return
+    some = [Trajectories.load(folder.parent / name).first(n) for name, n in parts.items() if n]
+    Trajectories.together(some).save(folder)
+
+
 def model(
     folder: Path,
     world: Description,
     settings: RunSettings,
     device: Device,
     dynamics_data: Path | None = None,
+    data: Path | None = None,
 ) -> None:
     """A training run, or the rest of one. Refuses a folder that holds a run of other settings."""
     settings = replace(settings, device=device)
     if not (folder / "config.json").exists():
-        pipeline.train(_world(world), settings, folder, dynamics_data=dynamics_data)
+        here = _world(world)
+        pipeline.train(here, settings, folder, data=data, dynamics_data=dynamics_data)
         return
     here, settings = _world(world).settled(settings, tell=lambda line: None)
-    wanted = RunConfig.new(settings, here.describe(), dynamics_data=dynamics_data)
+    wanted = RunConfig.new(settings, here.describe(), data=data, dynamics_data=dynamics_data)
     if RunConfig.read(folder / "config.json").fingerprint != wanted.fingerprint:
         raise CogmapError(
             f"{folder} holds a run of other settings; delete it, or give another --runs."
@@ -115,6 +130,24 @@ def wandered(folder: Path, device: Device, *, episodes: int, budget: int | None)
     here = agent.acting_in(None)
     tasks = here.tasks(None, episodes=episodes, budget=budget, seed=0)
     return [floor(here, tasks).summary()]
+
+
+def planned_otherwise(
+    folder: Path, device: Device, changes: dict[str, Any], **settings: Any
+) -> list[Row]:
+    """A run on a set of its world's tasks, with some of its own planning changed."""
+    agent = Agent.load(folder, device=device)
+    result = evaluate(agent, planner=replace(agent.planning, **changes), **settings)
+    return [{**result.summary(), **trained(folder)}]
+
+
+def references(
+    world: Description, tasks: str, episodes: int | None, budget: int | None
+) -> list[Row]:
+    """The random policy and the world's own references."""
+    here = _world(world)
+    chosen = here.tasks(tasks, episodes=episodes, budget=budget, seed=0)
+    return [{**result.summary()} for result in all_references(here, chosen)]
 
 
 def walked(folder: Path) -> np.ndarray:
