@@ -23,6 +23,7 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
 
 RECALLED = 1 << 15  # recorded states that are kept in a run folder
+UNSTEADY = 2  # times as many are recalled as are wanted; the steadiest are kept
 LEAST_SPREAD = 0.05  # of a number, beside the largest: what hardly varies tells states apart badly
 
 
@@ -125,7 +126,12 @@ class Recall:
 
 
 class Recalled:
-    """What was done in the recorded states most like the present one."""
+    """What was done in the recorded states most like the present one, where it was done steadily.
+
+    Of twice as many as are wanted the less steady half is left out. An action that was a slip the
+    next one mended: scores, which tell where the record leads on average, call it as good as any,
+    and a planner that may choose would slip whenever it seems a little better.
+    """
 
     steps_per_unit = 1
 
@@ -141,12 +147,16 @@ class Recalled:
         self._keys = torch.as_tensor(recall.keys)
         self._likeness = torch.as_tensor(recall.likeness)
         self._squares = self._keys.square().sum(1)
+        spread = self._followed.flatten(0, 1).std(0).clamp(min=1e-6)
+        self._unsteady = (self._followed.diff(dim=1) / spread).square().sum((1, 2))  # (N,)
 
     def offered(self, here: Tensor) -> Tensor:
-        """(E, d) -> (E, A, H, action size), the nearest first"""
+        """(E, d) -> (E, A, H, action size)"""
         asked = here.to(self._keys) @ self._likeness.T
-        near = (2 * asked @ self._keys.T - self._squares).topk(self.count, dim=-1).indices
-        return self._followed[near].to(here.device)
+        many = min(UNSTEADY * self.count, len(self._keys))
+        near = (2 * asked @ self._keys.T - self._squares).topk(many, dim=-1).indices
+        order = self._unsteady[near].argsort(dim=-1, stable=True)[:, : self.count]
+        return self._followed[near.gather(-1, order)].to(here.device)
 
 
 def directions(count: int) -> np.ndarray:
