@@ -28,6 +28,7 @@ Figure = Literal[
     "embeddings",
     "embeddings-3d",
     "routes",
+    "frames",
     "exact",
     "law",
     "horizons",

@@ -14,7 +14,7 @@ from cogmap.envs.world import map_of
 from cogmap.errors import CogmapError
 from cogmap.report import canvas
 from cogmap.report.figures.projections import check_installed
-from cogmap.report.figures.sheets import OF_A_RUN, OF_RESULTS, Material, MissingRows
+from cogmap.report.figures.sheets import OF_A_RUN, OF_FRAMES, OF_RESULTS, Material, MissingRows
 from cogmap.runs import check_writable
 
 if TYPE_CHECKING:
@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 
 def run(settings: Figures) -> None:
-    everything = [*OF_A_RUN, *OF_RESULTS] if settings.run else [*OF_RESULTS]
-    wanted = list(dict.fromkeys(settings.only or everything))
-    if settings.run is None and (lost := [name for name in wanted if name in OF_A_RUN]):
-        raise CogmapError(f"{lost[0]} is drawn of a run; give one made by `cogmap train`.")
+    agent = None if settings.run is None else Agent.load(settings.run, device=settings.device)
+    own = {} if agent is None else of_this(agent)
+    wanted = list(dict.fromkeys(settings.only or [*own, *OF_RESULTS]))
+    if lost := [name for name in wanted if name not in own and name not in OF_RESULTS]:
+        if agent is None:
+            raise CogmapError(f"{lost[0]} is drawn of a run; give one made by `cogmap train`.")
+        raise CogmapError(f"{lost[0]} is not drawn of this run; there are {', '.join(own)}.")
     canvas.pyplot()  # what is missing is said before minutes are spent
     if {"embeddings", "embeddings-3d"} & set(wanted):
         check_installed()
-    drawings = prepare(settings, wanted)
+    drawings = prepare(settings, agent, wanted)
     check_writable(settings.out / f"{wanted[0]}.png")
     for name, draw in drawings.items():
         began = time.perf_counter()
@@ -46,17 +49,31 @@ def run(settings: Figures) -> None:
         print(f"{name}: {paths[0]} and .png, {seconds:.1f} s", flush=True)
 
 
-def prepare(settings: Figures, wanted: list[str]) -> dict[str, Callable[[], Figure]]:
-    """A call for each wanted figure; a run is loaded once for all that need it."""
+def of_this(agent: Agent) -> dict[str, Callable]:
+    """The figures of a run: those of a maze, or frames."""
+    world = agent.acting_in(None)
+    if world.map is None:
+        return dict(OF_FRAMES)
+    agent.check_positions("cogmap figures")
+    return dict(OF_A_RUN)
+
+
+def prepare(
+    settings: Figures, agent: Agent | None, wanted: list[str]
+) -> dict[str, Callable[[], Figure]]:
+    """A call for each wanted figure; what they need of a run is made once for all of them."""
+    calls: dict[str, Callable[[], Figure]] = {}
     material = None
-    if settings.run is not None:
-        agent = Agent.load(settings.run, device=settings.device)
-        agent.check_positions("cogmap figures")
-        plane = map_of(agent.world, "cogmap figures")
-        material = Material(agent, replace(plane.positions(), physics=settings.physics))
-    return {
-        name: partial(OF_A_RUN[name], material)
-        if material is not None and name in OF_A_RUN
-        else partial(OF_RESULTS[name], settings.results)
-        for name in wanted
-    }
+    for name in wanted:
+        if name in OF_RESULTS:
+            calls[name] = partial(OF_RESULTS[name], settings.results)
+        elif name in OF_FRAMES:
+            assert agent is not None
+            calls[name] = partial(OF_FRAMES[name], agent, agent.acting_in(None))
+        else:
+            assert agent is not None
+            if material is None:
+                plane = map_of(agent.world, "cogmap figures")
+                material = Material(agent, replace(plane.positions(), physics=settings.physics))
+            calls[name] = partial(OF_A_RUN[name], material)
+    return calls

@@ -18,16 +18,17 @@ import numpy as np
 
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
-from cogmap.envs.arm import ACTION_SIZE, CUBE, NAMES, Arm, ogbench_cube
+from cogmap.envs.arm import ACTION_SIZE, CENTRE, CUBE, NAMES, SCALE, Arm, ogbench_cube
 from cogmap.envs.cube_pairs import BUDGET, HELD_OUT_SEED, Pairs
 from cogmap.envs.handling import STEPS, Policy, record
 from cogmap.envs.world import Moved, Task, TaskSet, check_tasks_wanted
-from cogmap.errors import CogmapError
+from cogmap.errors import CogmapError, check_seed
 from cogmap.explore.settings import Exploration
 from cogmap.planning.candidates import Candidates
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
 from cogmap.settings import RunSettings
+from cogmap.words import read
 
 RADIUS = 0.04  # m; OGBench's success
 EPISODES = 2000  # of 200 control steps
@@ -37,6 +38,7 @@ RECALLED, RADII = 32, (1, 2, 3, 4, 5)
 ALIKE = {"gripper_z": 1, "gripper_cos": 2, "gripper_sin": 2, "closed": 1, "contact": 1}
 BESIDE = 3.0  # the same of the cube's place, seen from the gripper
 CYCLES = 0.5  # of the local dynamics: no walls
+FRAME = 160  # pixels on a side, to look at
 CHECKED = 20  # held-out episodes that a run's models are checked on
 
 
@@ -46,6 +48,8 @@ class CubeSingle:
 
     KIND = "cube-single"
 
+    goal: str | None = None  # where to take the cube in every episode, in words; None: as recorded
+    start: str | None = None
     rendered: bool = False  # whether frames are wanted
     map = None
     name = KIND
@@ -53,14 +57,13 @@ class CubeSingle:
     observation_names = NAMES
     action_size = ACTION_SIZE
     hold = 1
-    # As a page asks of worlds that are told where to go: each episode has its own goal.
-    has_goals, goal, start = True, None, None
+    has_goals = True
 
     def describe(self) -> dict[str, Any]:
         return {"kind": self.KIND}
 
     def conditions(self) -> dict[str, Any]:
-        return {"hold": self.hold}
+        return {"hold": self.hold, "goal": self.goal}
 
     @classmethod
     def restored(cls, description: dict[str, Any]) -> CubeSingle:
@@ -146,21 +149,40 @@ class CubeSingle:
     def tasks(
         self, name: str | None, *, episodes: int | None, budget: int | None, seed: int
     ) -> TaskSet:
-        """held-out: up to 1,000 pairs of episodes that no training sees; lewm: its 50."""
+        """held-out: 1,000 pairs of episodes that no training sees; lewm: 50. From number `seed`."""
         check_tasks_wanted(episodes=episodes, budget=budget)
         name = name or "held-out"
-        numbers = Pairs.packaged().numbers(name, episodes)
+        numbers = Pairs.packaged().numbers(name, episodes, first=check_seed(seed))
         tasks = [Task(f"{name}{k}", (float(number),), ()) for k, number in enumerate(numbers)]
         return TaskSet(name, tasks, budget or BUDGET, seed)
 
     def begin(self, tasks: Sequence[Task]) -> CubeRun:
-        return CubeRun(self, Pairs.packaged().some([int(task.start[0]) for task in tasks]))
+        if self.start is not None:
+            raise CogmapError(
+                f"start {self.start!r}: episodes of {self.name} begin as recorded ones; choose "
+                "which by --seed."
+            )
+        pairs = Pairs.packaged().some([int(task.start[0]) for task in tasks])
+        return CubeRun(self, pairs if self.goal is None else pairs.towards(place_of(self.goal)))
 
     def references(self, tasks: Sequence[Task]) -> Mapping[str, Any]:
         """What a success rate must be read beside: doing nothing, and what the oracle did."""
         some = Pairs.packaged().some([int(task.start[0]) for task in tasks])
         still = np.zeros((len(tasks), 1, ACTION_SIZE))
         return {"zero action": Replayed(still), "replay of the record": Replayed(some.actions)}
+
+
+def place_of(words: str) -> np.ndarray:
+    """Where the cube is to go, in metres: `cube_x=0.5,cube_y=-1,cube_z=0.2`, as NAMES. -> (3,)"""
+    wanted = read(words)
+    names = NAMES[CUBE]
+    place = [wanted.get(name) for name in names] if isinstance(wanted, dict) else []
+    if len(place) != 3 or len(wanted) != 3 or not all(isinstance(v, float) for v in place):  # type: ignore[arg-type]
+        raise CogmapError(
+            f"goal {words!r}: say where the cube is to go, as {names[0]}=0.5,{names[1]}=-1,"
+            f"{names[2]}=0.2 (decimetres from the middle of the table)."
+        )
+    return CENTRE + np.array(place, dtype=float) / SCALE
 
 
 def rows_of(what: str) -> np.ndarray:
@@ -192,7 +214,7 @@ class CubeRun:
             self._arm.data = self._data[k]
             self._arm.place(start[:21], start[21:])
             self._seen[k] = self._arm.observation()
-        self.goals = pairs.goals
+        self.goals, self._ends = pairs.goals, pairs.ends
         self._targets = pairs.targets
         self.solved = pairs.solved
         # As in LeWM's evaluation, success is asked for after a step, not before the first.
@@ -229,7 +251,13 @@ class CubeRun:
     def frame(self, k: int) -> np.ndarray:
         """What one episode looks like. -> (H, W, 3)"""
         self._arm.data = self._data[k]
-        return self._arm.frame()
+        return self._arm.frame(size=FRAME)
+
+    def goal_frame(self, k: int) -> np.ndarray:
+        """What was recorded at its goal looks like. -> (H, W, 3)"""
+        self._arm.data = self._arm.another()
+        self._arm.place(self._ends[k, :21], self._ends[k, 21:])
+        return self._arm.frame(size=FRAME)
 
     def shortest(self) -> np.ndarray | None:
         return None

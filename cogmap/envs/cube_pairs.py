@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cogmap.envs.arm import CENTRE, CUBE, SCALE
 from cogmap.errors import CogmapError
 
 OFFSET, BUDGET = 25, 50  # control steps to the goal as it was recorded, and of an episode
@@ -57,14 +58,24 @@ class Pairs:
         gap = np.linalg.norm(self.starts[:, 14:17] - self.targets, axis=1)
         return np.asarray(gap <= SOLVED)
 
-    def numbers(self, name: str, count: int | None) -> range:
-        """Those of a set, or its first ones."""
+    def towards(self, place: np.ndarray) -> Pairs:
+        """The same starts with the cube to be brought to another place. (3,) in metres"""
+        ends, goals = self.ends.copy(), self.goals.copy()
+        ends[:, 14:17] = place
+        goals[:, CUBE] = (place - CENTRE) * SCALE
+        return replace(self, ends=ends, goals=goals)
+
+    def numbers(self, name: str, count: int | None, *, first: int = 0) -> range:
+        """Those of a set, or some of them from one on."""
         if name not in self.sets:
             raise CogmapError(f"tasks {name!r}; cube-single has {' and '.join(self.sets)}.")
         every = self.sets[name]
-        if count is not None and count > len(every):
-            raise CogmapError(f"episodes={count}; {name} has {len(every)} pairs.")
-        return every[:count]
+        count = len(every) - first if count is None else count
+        if first + count > len(every) or first >= len(every):
+            raise CogmapError(
+                f"episodes={count} from number {first} on; {name} has {len(every)} pairs."
+            )
+        return every[first : first + count]
 
     def some(self, numbers: Sequence[int]) -> Pairs:
         """By their numbers through all sets."""

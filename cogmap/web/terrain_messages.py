@@ -32,7 +32,9 @@ class World(Message):
         description="the sample: seen observations, as they came; empty lists: pictures"
     )
     taus: list[int] = Field(description="octaves of the horizon, in decisions")
-    actions: list[list[float]] = Field(description="what a planner weighs in one decision")
+    actions: list[list[float]] = Field(
+        description="what a planner weighs in every decision; empty: another set in each"
+    )
     hold: int = Field(description="environment steps that one decision lasts")
     plans: bool = Field(description="whether there is a simulator to plan in")
     frames: bool = Field(description="whether it can be looked at")

@@ -19,7 +19,16 @@ from cogmap.errors import CogmapError
 from cogmap.report import canvas, paper
 from cogmap.report.cells import Row
 from cogmap.report.curves import success_sheet
-from cogmap.report.figures import embeddings, exact, fields, journeys, law, measured, two_rooms
+from cogmap.report.figures import (
+    embeddings,
+    exact,
+    fields,
+    frames,
+    journeys,
+    law,
+    measured,
+    two_rooms,
+)
 from cogmap.report.routes import routes_sheet
 from cogmap.report.studies import TAU_MAX, horizon_panels
 
@@ -223,6 +232,10 @@ OF_A_RUN: dict[str, Callable[[Material], Figure]] = {
     "routes": routes_figure,
     "exact": exact_sheet,
     "law": law_sheet,
+}
+# Those of a world without a map.
+OF_FRAMES: dict[str, Callable[[Agent, World], Figure]] = {
+    "frames": lambda agent, world: frames.frames_sheet(frames.films(agent, world)),
 }
 OF_RESULTS: dict[str, Callable[[Path], Figure]] = {
     "horizons": horizons_sheet,

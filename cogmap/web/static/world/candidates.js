@@ -24,8 +24,8 @@ export function paintCandidates(context, state, rect, theme) {
   const room = high - low || 1;
   const [left, top, w, h] = [rect.x + LEFT, rect.y + TITLE, rect.w - LEFT - 6, rect.h - TITLE - FOOT];
   const y = (value) => top + (h * (high - value)) / room;
-  const x = place(world.actions, left, w);
-  const wide = Math.max(2, Math.min(22, (0.72 * w) / world.actions.length));
+  const x = place(world.actions, values.length, left, w);
+  const wide = Math.max(2, Math.min(22, (0.72 * w) / values.length));
   context.fillStyle = theme.faint;
   context.fillRect(x(candidate) - wide / 2 - 3, top - 4, wide + 6, h + 8);
   const longest = world.taus.at(-1);
@@ -53,9 +53,9 @@ export function paintCandidates(context, state, rect, theme) {
 const strength = (t) => (t % 2 ? 0.55 : 1);
 
 /** Actions of one number lie where that number is, all others beside each other. */
-function place(actions, left, w) {
-  if (actions[0].length === 1) return (k) => left + 14 + ((actions[k][0] + 1) / 2) * (w - 28);
-  return (k) => left + ((k + 0.5) / actions.length) * w;
+function place(actions, count, left, w) {
+  if (actions[0]?.length === 1) return (k) => left + 14 + ((actions[k][0] + 1) / 2) * (w - 28);
+  return (k) => left + ((k + 0.5) / count) * w;
 }
 
 function paintLabels(context, state, { left, top, w, h, y, low, high, rect, x }, theme) {
@@ -82,14 +82,14 @@ function paintLabels(context, state, { left, top, w, h, y, low, high, rect, x },
   }
   context.textBaseline = "bottom";
   const bottom = rect.y + rect.h;
-  if (world.actions[0].length === 1) {
+  if (world.actions[0]?.length === 1) {
     for (const value of [-1, 0, 1]) {
       context.textAlign = "center";
       context.fillText(String(value).replace("-", "−"), left + 14 + ((value + 1) / 2) * (w - 28), bottom);
     }
     context.textAlign = "left";
     context.fillText("action", rect.x, bottom);
-  } else if (world.actions.length <= LABELLED && world.actions[0].length <= LABELLED) {
+  } else if (world.actions.length && world.actions.length <= LABELLED && world.actions[0].length <= LABELLED) {
     context.textAlign = "center";
     world.actions.forEach((action, k) => context.fillText(action.map((value) => signed(value)).join(" "), x(k), bottom));
     context.textAlign = "left";
