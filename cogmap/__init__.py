@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 # Threads of OpenMP that wait for each other spin, and where a neighbour holds one of the cores they
 # spin most of the time: training then fell to a third of its pace on two cores, to a fortieth on
@@ -19,6 +19,7 @@ if "OMP_WAIT_POLICY" not in os.environ:
 _HOMES = {
     "Agent": "cogmap.agent",
     "CogmapError": "cogmap.errors",
+    "CubeSingle": "cogmap.envs.cube",
     "Decision": "cogmap.planning.planner",
     "DynamicsTraining": "cogmap.dynamics.settings",
     "Evaluation": "cogmap.evaluation.evaluate",
@@ -44,6 +45,7 @@ _HOMES = {
 __all__ = [
     "Agent",
     "CogmapError",
+    "CubeSingle",
     "Decision",
     "DynamicsTraining",
     "Evaluation",
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from cogmap.dynamics.model import LocalDynamics
     from cogmap.dynamics.settings import DynamicsTraining
     from cogmap.dynamics.train import train_dynamics
+    from cogmap.envs.cube import CubeSingle
     from cogmap.envs.gym import GymWorld
     from cogmap.envs.maze import Maze
     from cogmap.envs.pointmaze import PointMaze

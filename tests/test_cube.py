@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cogmap
-from cogmap.envs import cube_pairs
+from cogmap.envs import cube, cube_pairs, handling
 from cogmap.envs.arm import CUBE, NAMES
 from cogmap.envs.cube import CubeSingle, episodes_of
 from cogmap.envs.cube_pairs import LEWM_EPISODES, OFFSET, Pairs
@@ -172,3 +172,28 @@ def test_a_run_of_another_world_cannot_act_here(world):
     agent = cogmap.Agent.load("models/pointmaze-large")
     with pytest.raises(CogmapError, match="cube-single shows"):
         cogmap.evaluate(agent, world=world)
+
+
+def test_a_small_run_from_pictures(tmp_path, monkeypatch):
+    """The general eye on OGBench's pictures, of short episodes: seven a second are drawn here."""
+    monkeypatch.setattr(handling, "STEPS", 20)
+    monkeypatch.setattr(cube, "STEPS", 20)
+    monkeypatch.setattr(cube, "CHECKED", 1)
+    here = handling.handled_part
+    monkeypatch.setattr(handling, "_make", lambda parts, workers, bar: [here(*p) for p in parts])
+    small = cogmap.RunSettings(
+        exploration=cogmap.Exploration(walk_steps=20),
+        temporal=cogmap.TemporalTraining(steps=4, tau_max=16, batch=8, width=16, embedding=8),
+        dynamics=cogmap.DynamicsTraining(steps=4, batch=16, width=16),
+        device="cpu",
+    )
+    world = CubeSingle(observation="image")
+    agent = cogmap.train(world, small, tmp_path / "run")
+    config = agent.temporal.config
+    assert config.encoder == "convolution" and not config.target and config.sees
+    assert agent.world == world
+    result = cogmap.evaluate(agent, episodes=2, budget=2)
+    assert result.episodes[0].decisions[0].here.shape == (config.convolution_size,)
+    assert result.summary()["observation"] == "image"
+    with pytest.raises(CogmapError, match="no words"):
+        cogmap.evaluate(agent, episodes=1, world=CubeSingle(observation="image", goal="cube_x=1"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
@@ -20,7 +22,7 @@ from cogmap.envs.wandering import collect_walk
 from cogmap.envs.world import map_of
 from cogmap.planning.objective import IN_VIEW
 from cogmap.planning.settings import PAPER, Planning
-from cogmap.report import decisions, speed
+from cogmap.report import decisions, paper, speed
 from cogmap.report.speed import Measured, Training
 from cogmap.report.tables import as_text
 from cogmap.temporal.settings import UPDATES, TemporalTraining
@@ -45,19 +47,23 @@ QUICK = Effort(seconds=0.3, walk_steps=20_000, episodes=10, tau_max=64)
 
 def run(settings: Bench) -> None:
     device = devices.pick(settings.device)
-    agent, maze, model = subject(settings)
+    agent = None if settings.run is None else Agent.load(settings.run, device=settings.device)
     for path in (settings.json, settings.results):
         if path is not None:
             runs.check_writable(path)  # before a minute is spent, not after
     effort = QUICK if settings.quick else FULL
-    recipe = TemporalTraining(steps=UPDATES)
-
-    figures = measure(agent, maze, recipe, device, effort)
+    if agent is not None and settings.maze is None and without_map(agent):
+        world, model = agent.acting_in(None).name, str(settings.run)
+        figures = episode_rows(agent, device, effort)
+    else:
+        agent, maze, model = subject(settings, agent)
+        world = PointMaze(maze).name
+        figures = measure(agent, maze, TemporalTraining(steps=UPDATES), device, effort)
     rows = list(tqdm(figures, desc="measuring", unit="figure"))
     hardware = devices.hardware(device)
     print(as_text(table(rows)))
-    print(f"{PointMaze(maze).name}; decisions with {model}; {hardware}")
-    about = {"world": PointMaze(maze).name, "model": model, "hardware": hardware}
+    print(f"{world}; decisions with {model}; {hardware}")
+    about = {"world": world, "model": model, "hardware": hardware}
     about["command"] = command_of(settings, without=("json", "results"))
     if settings.json is not None:
         runs.write_json(settings.json, {**about, "rows": [asdict(row) for row in rows]})
@@ -66,10 +72,36 @@ def run(settings: Bench) -> None:
             runs.append_line(settings.results, {**asdict(row), **about})
 
 
-def subject(settings: Bench) -> tuple[Agent | None, Maze, str]:
+def without_map(agent: Agent) -> bool:
+    return agent.world is not None and agent.world.map is None
+
+
+def episode_rows(agent: Agent, device: torch.device, effort: Effort) -> Iterator[Measured]:
+    """In a world without a map: how long decisions take, alone, and those of a whole episode."""
+    world = agent.acting_in(None)
+    tasks = world.tasks(None, episodes=effort.episodes, budget=None, seed=0)
+    running, planner = world.begin(tasks.tasks), agent.planner()
+    seen, goals = running.observe(np.arange(len(tasks.tasks))), running.goals
+    turns = itertools.cycle(range(len(seen)))
+
+    def decide() -> None:
+        k = next(turns)
+        planner.decide_many(seen[k : k + 1], goals[k : k + 1])
+
+    seconds = float(np.median(speed.repeated(decide, device, seconds=effort.seconds)))
+    yield Measured(f"one decision, {planner.candidates.count} candidates", 1000 * seconds, "ms")
+    whole = seconds * tasks.budget / world.hold
+    yield Measured(f"the decisions of an episode of {tasks.budget} steps", whole, "s")
+    if world.name == "cube-single":
+        lewm = paper.LEWM_SECONDS
+        yield Measured(
+            f"one plan of LeWM on one core, quoted {lewm:.0f} s", lewm / whole, "episodes"
+        )
+
+
+def subject(settings: Bench, agent: Agent | None) -> tuple[Agent | None, Maze, str]:
     """Who decides, where, and in words; None where a model has to be made first."""
-    if settings.run is not None:
-        agent = Agent.load(settings.run, device=settings.device)
+    if agent is not None:
         agent.check_positions("cogmap bench")
         world = agent.world
         if settings.maze is not None:

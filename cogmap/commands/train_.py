@@ -63,7 +63,7 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
     check_flags(settings)
     world: World | None = None
     if settings.world is not None:
-        world = cube_world()
+        world = cube_world(settings)
     elif settings.env is not None:
         world = gym_world(settings)
     elif settings.maze is not None:
@@ -99,6 +99,8 @@ def check_flags(settings: Train) -> None:
         if kind in asked or (kind == "maze" and not asked):
             continue
         for name in names:
+            if name == "observation" and settings.world is not None:
+                continue  # an arm, too, is seen in numbers or in pictures
             part = "exploration" if hasattr(settings.exploration, name) else None
             given, usual = (getattr(s, part) if part else s for s in (settings, fresh))
             if getattr(given, name) != getattr(usual, name):
@@ -129,11 +131,11 @@ def tracker(name: str | None, folder: Path) -> Tracker:
     return of
 
 
-def cube_world() -> World:
+def cube_world(settings: Train) -> World:
     """The arm and its cube."""
     from cogmap.envs.cube import CubeSingle  # imports nothing of OGBench yet
 
-    return CubeSingle()
+    return CubeSingle(observation=settings.observation)
 
 
 def gym_world(settings: Train) -> World:

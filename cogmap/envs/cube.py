@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.envs.arm import ACTION_SIZE, CENTRE, CUBE, NAMES, SCALE, Arm, ogbench_cube
-from cogmap.envs.cube_pairs import BUDGET, HELD_OUT_SEED, Pairs
+from cogmap.envs.cube_pairs import BUDGET, Pairs
 from cogmap.envs.handling import STEPS, Policy, record
 from cogmap.envs.world import Moved, Task, TaskSet, check_tasks_wanted
 from cogmap.errors import CogmapError, check_seed
@@ -39,7 +39,8 @@ ALIKE = {"gripper_z": 1, "gripper_cos": 2, "gripper_sin": 2, "closed": 1, "conta
 BESIDE = 3.0  # the same of the cube's place, seen from the gripper
 CYCLES = 0.5  # of the local dynamics: no walls
 FRAME = 160  # pixels on a side, to look at
-CHECKED = 20  # held-out episodes that a run's models are checked on
+CHECKED, CHECKED_SEED = 20, 1 << 21  # episodes that a run's models are checked on
+SIZE = 64  # pixels on a side of what is seen
 
 
 @dataclass(frozen=True)
@@ -48,26 +49,34 @@ class CubeSingle:
 
     KIND = "cube-single"
 
+    observation: Literal["state", "image"] = "state"  # 28 numbers, or OGBench's 64 x 64 pictures
     goal: str | None = None  # where to take the cube in every episode, in words; None: as recorded
     start: str | None = None
     rendered: bool = False  # whether frames are wanted
     map = None
     name = KIND
-    observation_shape = (len(NAMES),)
-    observation_names = NAMES
     action_size = ACTION_SIZE
     hold = 1
     has_goals = True
 
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        return (SIZE, SIZE, 3) if self.observation == "image" else (len(NAMES),)
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """Of a state's numbers; pictures have no names."""
+        return () if self.observation == "image" else NAMES
+
     def describe(self) -> dict[str, Any]:
-        return {"kind": self.KIND}
+        return {"kind": self.KIND, "observation": self.observation}
 
     def conditions(self) -> dict[str, Any]:
-        return {"hold": self.hold, "goal": self.goal}
+        return {"hold": self.hold, "goal": self.goal, "observation": self.observation}
 
     @classmethod
     def restored(cls, description: dict[str, Any]) -> CubeSingle:
-        return cls()
+        return cls(observation=description.get("observation", "state"))
 
     @property
     def likeness(self) -> np.ndarray:
@@ -88,7 +97,7 @@ class CubeSingle:
     def settled(
         self, settings: RunSettings, *, tell: Callable[[str], None]
     ) -> tuple[CubeSingle, RunSettings]:
-        """What moves does not move back alike, and goals are told by the cube's place."""
+        """What moves does not move back alike; goals of states are told by the cube's place."""
         exploration, temporal = settings.exploration, settings.temporal
         if exploration.walk_steps == "auto":
             exploration = replace(exploration, walk_steps=EPISODES * STEPS)
@@ -100,7 +109,7 @@ class CubeSingle:
             temporal = replace(temporal, recorded=None)
         if temporal.steps == 0:
             temporal = replace(temporal, steps=UPDATES)
-        if not temporal.target:
+        if not temporal.target and self.observation == "state":
             temporal = replace(temporal, target=tuple(range(CUBE.start, CUBE.stop)))
         dynamics, planning = settings.dynamics, settings.planning
         if dynamics.cycles == DynamicsTraining().cycles:
@@ -116,6 +125,8 @@ class CubeSingle:
             raise CogmapError(
                 f"tau_max={tau_max} exceeds an episode of {STEPS} steps; lower --tau-max."
             )
+        if self.observation == "image":
+            self.arm.frame(size=SIZE)  # a missing GL library is said now
         ogbench_cube()
 
     def explore(
@@ -129,12 +140,13 @@ class CubeSingle:
         transitions: Trajectories | None = None,
     ) -> tuple[Trajectories, Trajectories]:
         """The oracle's episodes serve for both models."""
-        wanted = episodes_of(settings)
+        wanted, frames = episodes_of(settings), SIZE if self.observation == "image" else 0
         if not (folder / "meta.json").exists():
-            record(folder, wanted, seed=seed, progress=bars("episodes of the oracle", "part"))
+            bar = bars("episodes of the oracle", "part")
+            record(folder, wanted, seed=seed, frames=frames, progress=bar)
         if not (folder / "held-out" / "meta.json").exists():
             few: dict[Policy, int] = {policy: CHECKED for policy, n in wanted.items() if n}
-            record(folder / "held-out", few, seed=seed + HELD_OUT_SEED)
+            record(folder / "held-out", few, seed=seed + CHECKED_SEED, frames=frames)
         data = Trajectories.load(folder)
         return pairs or data, transitions or data
 
@@ -157,6 +169,8 @@ class CubeSingle:
         return TaskSet(name, tasks, budget or BUDGET, seed)
 
     def begin(self, tasks: Sequence[Task]) -> CubeRun:
+        if self.goal is not None and self.observation == "image":
+            raise CogmapError(f"goal {self.goal!r}: this run sees pictures, which have no words.")
         if self.start is not None:
             raise CogmapError(
                 f"start {self.start!r}: episodes of {self.name} begin as recorded ones; choose "
@@ -208,18 +222,28 @@ class CubeRun:
 
     def __init__(self, world: CubeSingle, pairs: Pairs) -> None:
         self._arm, self._rendered = world.arm, world.rendered
-        self._data = [self._arm.another() for _ in pairs.starts]
-        self._seen = np.zeros((len(self._data), len(NAMES)), np.float32)
-        for k, start in enumerate(pairs.starts):
-            self._arm.data = self._data[k]
-            self._arm.place(start[:21], start[21:])
-            self._seen[k] = self._arm.observation()
-        self.goals, self._ends = pairs.goals, pairs.ends
+        self._pictures = world.observation == "image"
+        self._data = [self._placed(start) for start in pairs.starts]
+        self._ends, self.goals = pairs.ends, pairs.goals
+        if self._pictures:
+            self.goals = np.stack([self._sight(self._placed(end)) for end in pairs.ends])
+        self._seen = np.stack([self._sight(data) for data in self._data])
         self._targets = pairs.targets
         self.solved = pairs.solved
         # As in LeWM's evaluation, success is asked for after a step, not before the first.
         self.succeeded = np.zeros(len(self._data), bool)
         self.raised: dict[int, str] = {}
+
+    def _placed(self, state: np.ndarray) -> Any:
+        """A simulator in a recorded state. (41,)"""
+        self._arm.data = self._arm.another()
+        self._arm.place(state[:21], state[21:])
+        return self._arm.data
+
+    def _sight(self, data: Any) -> np.ndarray:
+        """What is seen in one: numbers or a picture."""
+        self._arm.data = data
+        return self._arm.frame(size=SIZE) if self._pictures else self._arm.observation()
 
     @property
     def finished(self) -> np.ndarray:
@@ -245,7 +269,7 @@ class CubeRun:
                 length[n] += float(np.linalg.norm(self._arm.cube - before))
                 gap = np.linalg.norm(self._arm.cube - self._targets[k])
                 self.succeeded[k] = gap <= RADIUS
-            self._seen[k] = self._arm.observation()
+            self._seen[k] = self._sight(self._data[k])
         return Moved(taken, length)
 
     def frame(self, k: int) -> np.ndarray:
@@ -255,8 +279,7 @@ class CubeRun:
 
     def goal_frame(self, k: int) -> np.ndarray:
         """What was recorded at its goal looks like. -> (H, W, 3)"""
-        self._arm.data = self._arm.another()
-        self._arm.place(self._ends[k, :21], self._ends[k, 21:])
+        self._arm.data = self._placed(self._ends[k])
         return self._arm.frame(size=FRAME)
 
     def shortest(self) -> np.ndarray | None:
