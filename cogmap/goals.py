@@ -23,7 +23,7 @@ ACTIONS = 4096  # about, of those taken that are kept
 FEW = 8  # seen rows of a goal; what leads to fewer is hardly learned
 FAR = 3.0  # typical changes of a number from the nearest seen row: nothing seen is like it
 LOOKED_AT = 1 << 16  # seen rows that are searched for a goal's
-NUMBERS = 700_000  # in all of them, where they are not pictures: a run folder keeps them
+NUMBERS = 500_000  # in all of them, where they are not pictures: a run folder keeps them
 
 Reached = Callable[[np.ndarray], np.ndarray]  # (n, ...) -> (n,) bool
 

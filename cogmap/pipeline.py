@@ -23,7 +23,7 @@ from cogmap.goals import Seen
 from cogmap.planning.candidates import Recall
 from cogmap.progress import Bars, no_bars
 from cogmap.settings import RunSettings
-from cogmap.temporal.model import TemporalModel, check_encoder
+from cogmap.temporal.model import TemporalModel, check_encoder, check_target
 from cogmap.temporal.train import settled, train_temporal
 from cogmap.training import Track, untracked
 
@@ -220,10 +220,12 @@ def check(world: World | None, config: RunConfig) -> None:
         if world is None:
             raise CogmapError("give --maze to explore, or --data to train on.")
         check_encoder(settings.temporal.encoder, world.observation_shape)
+        check_target(settings.temporal.target, world.observation_shape)
         world.check(settings.exploration, tau_max=settings.temporal.longest)
         return
     pairs = Trajectories.load(config.data)
     check_encoder(settings.temporal.encoder, pairs.observation_shape)
+    check_target(settings.temporal.target, pairs.observation_shape)
     pairs.check_finite()
     Episodes(pairs).check_horizon(settings.temporal.longest)
     if config.dynamics_data is not None:

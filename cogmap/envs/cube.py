@@ -177,7 +177,11 @@ class CubeSingle:
                 "which by --seed."
             )
         pairs = Pairs.packaged().some([int(task.start[0]) for task in tasks])
-        return CubeRun(self, pairs if self.goal is None else pairs.towards(place_of(self.goal)))
+        if self.goal is not None:
+            wanted = read(self.goal)
+            whole = wanted if isinstance(wanted, np.ndarray) else None
+            pairs = pairs.towards(place_of(self.goal, wanted), whole)
+        return CubeRun(self, pairs)
 
     def references(self, tasks: Sequence[Task]) -> Mapping[str, Any]:
         """What a success rate must be read beside: doing nothing, and what the oracle did."""
@@ -186,15 +190,20 @@ class CubeSingle:
         return {"zero action": Replayed(still), "replay of the record": Replayed(some.actions)}
 
 
-def place_of(words: str) -> np.ndarray:
-    """Where the cube is to go, in metres: `cube_x=0.5,cube_y=-1,cube_z=0.2`, as NAMES. -> (3,)"""
-    wanted = read(words)
-    names = NAMES[CUBE]
-    place = [wanted.get(name) for name in names] if isinstance(wanted, dict) else []
-    if len(place) != 3 or len(wanted) != 3 or not all(isinstance(v, float) for v in place):  # type: ignore[arg-type]
+def place_of(goal: str, wanted: Any) -> np.ndarray:
+    """Where the cube is to go, in metres, of words as they were read. -> (3,)
+
+    They name its three numbers, `cube_x=0.5,cube_y=-1,cube_z=0.2`, or are all 28.
+    """
+    names, place = NAMES[CUBE], None
+    if isinstance(wanted, dict) and set(wanted) == set(names):
+        place = [wanted[name] for name in names]
+    elif isinstance(wanted, np.ndarray) and wanted.shape == (len(NAMES),):
+        place = wanted[CUBE].tolist()
+    if place is None or any(isinstance(value, tuple) for value in place):
         raise CogmapError(
-            f"goal {words!r}: say where the cube is to go, as {names[0]}=0.5,{names[1]}=-1,"
-            f"{names[2]}=0.2 (decimetres from the middle of the table)."
+            f"goal {goal!r:.60}: say where the cube is to go, as {names[0]}=0.5,"
+            f"{names[1]}=-1,{names[2]}=0.2 (decimetres from the middle of the table)."
         )
     return CENTRE + np.array(place, dtype=float) / SCALE
 

@@ -58,10 +58,15 @@ class Pairs:
         gap = np.linalg.norm(self.starts[:, 14:17] - self.targets, axis=1)
         return np.asarray(gap <= SOLVED)
 
-    def towards(self, place: np.ndarray) -> Pairs:
-        """The same starts with the cube to be brought to another place. (3,) in metres"""
+    def towards(self, place: np.ndarray, seen: np.ndarray | None = None) -> Pairs:
+        """The same starts with the cube to be brought to another place. (3,) in metres
+
+        `seen` is what is to be seen there (28,); by default as before but for the cube.
+        """
         ends, goals = self.ends.copy(), self.goals.copy()
         ends[:, 14:17] = place
+        if seen is not None:
+            goals[:] = seen
         goals[:, CUBE] = (place - CENTRE) * SCALE
         return replace(self, ends=ends, goals=goals)
 

@@ -81,6 +81,14 @@ def check_encoder(encoder: Encoder, shape: tuple[int, ...]) -> None:
         )
 
 
+def check_target(target: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Raises for numbers that observations of a shape do not have."""
+    if target and len(shape) > 1:
+        raise CogmapError(f"target={target}: pictures have no numbers to tell goals in.")
+    if any(not 0 <= place < shape[0] for place in target):
+        raise CogmapError(f"target={target}; an observation has numbers 0 to {shape[0] - 1} here.")
+
+
 class TemporalModel(nn.Module):
     """Scores how much likelier y is to follow x after tau steps than to occur at all.
 
@@ -120,11 +128,7 @@ class TemporalModel(nn.Module):
 
         if config.target and config.tied:
             raise CogmapError("one encoder cannot see all for sources and a part for targets.")
-        if any(not 0 <= place < config.look_size for place in config.target):
-            raise CogmapError(
-                f"target={config.target}; an observation here has numbers 0 to "
-                f"{config.look_size - 1}."
-            )
+        check_target(config.target, config.observation_shape)
 
         def encoder(seen: Tensor, cycles: float | Tensor) -> tuple[StateTrunk, HorizonHead]:
             features = FourierFeatures(
