@@ -197,3 +197,22 @@ def test_a_small_run_from_pictures(tmp_path, monkeypatch):
     assert result.summary()["observation"] == "image"
     with pytest.raises(CogmapError, match="no words"):
         cogmap.evaluate(agent, episodes=1, world=CubeSingle(observation="image", goal="cube_x=1"))
+
+
+def test_what_the_user_says_of_planning_stands_beside_what_the_world_chooses(world):
+    told = cogmap.RunSettings(planning=cogmap.Planning(planner="pap", radii=(1, 2)))
+    planning = world.settled(told, tell=print)[1].planning
+    assert (planning.planner, planning.radii, planning.recalled) == ("pap", (1, 2), 32)
+    assert not planning.memory
+
+
+def test_states_are_alike_wherever_on_the_table_they_are(world):
+    here = Pairs.packaged().goals[0].astype(np.float64)
+    aside = here.copy()
+    for axis in "xy":
+        for what in ("gripper", "cube"):
+            aside[NAMES.index(f"{what}_{axis}")] += 1.0
+    np.testing.assert_allclose(world.likeness @ here, world.likeness @ aside, atol=1e-5)
+    nearer = here.copy()
+    nearer[CUBE] += 0.1
+    assert np.linalg.norm(world.likeness @ (nearer - here)) == pytest.approx(0.3 * 3**0.5)

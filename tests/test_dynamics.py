@@ -151,3 +151,15 @@ def test_where_numbers_are_ones_and_zeros_an_action_turns_out_as_often_as_it_did
     np.testing.assert_allclose(passed[:, :, 0].mean(1), [[0.0, 0.75, 0.25]] * 2, atol=0.07)
     again = load_dynamics(tmp_path).along(states, torch.ones(2, 1), 1)
     assert torch.equal(passed, again)
+
+
+def test_several_actions_are_applied_in_turn(trained):
+    model, _ = trained
+    state = torch.tensor([[2.0, 2.0]])
+    actions = torch.tensor([[[0.3, 0.1], [-0.2, 0.4], [0.0, 0.5]]])
+    passed = model.along(state, actions, 2)[0, 0]
+    once = model(state, actions[:, 0])
+    torch.testing.assert_close(passed[0], once[0])
+    torch.testing.assert_close(passed[1], model(once, actions[:, 1])[0])
+    held = actions[:, :1].expand(-1, 3, -1)
+    torch.testing.assert_close(model.along(state, held, 3), model.along(state, held[:, 0], 3))

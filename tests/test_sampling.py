@@ -335,3 +335,25 @@ def test_columns_that_do_not_fit_together_are_refused(columns, message):
     columns["episode_starts"] = np.array(columns["episode_starts"])
     with pytest.raises(CogmapError, match=message):
         Trajectories(**columns)
+
+
+def numbered(lengths, first=0):
+    rows = np.arange(first, first + sum(lengths), dtype=np.float32)[:, None]
+    starts = np.cumsum([0, *lengths[:-1]])
+    return Trajectories(episode_starts=starts, observations=rows, actions=rows)
+
+
+def test_first_episodes_and_datasets_one_after_the_other():
+    data = numbered([3, 2, 4])
+    assert data.first(2).observations.ravel().tolist() == [0, 1, 2, 3, 4]
+    assert data.first(3).episode_lengths.tolist() == [3, 2, 4]
+    both = Trajectories.together([data.first(1), numbered([2, 2], first=90)])
+    assert both.observations.ravel().tolist() == [0, 1, 2, 90, 91, 92, 93]
+    assert both.episode_starts.tolist() == [0, 3, 5]
+    with pytest.raises(CogmapError, match="4 episodes"):
+        data.first(4)
+    table = Trajectories(
+        episode_starts=np.array([0]), table=np.zeros((2, 1)), index=np.array([0, 1, 0])
+    )
+    with pytest.raises(CogmapError, match="tables cannot"):
+        Trajectories.together([data, table])

@@ -489,3 +489,37 @@ def test_one_seed_makes_one_model():
 def test_observations_that_are_neither_flat_nor_pictures_are_refused():
     with pytest.raises(CogmapError, match=r"\(64, 64\)"):
         TemporalModel(TemporalConfig(observation_shape=(64, 64)), low=LOW, high=HIGH)
+
+
+def part_seeing(target: tuple[int, ...]) -> TemporalModel:
+    config = TemporalConfig(
+        observation_shape=(2,), width=16, embedding=8, waves=4, tied=False, target=target
+    )
+    return TemporalModel(config, low=LOW, high=HIGH)
+
+
+def test_targets_show_the_numbers_that_goals_are_told_in_and_sources_show_all():
+    model = part_seeing((1,))
+    x, y = points(3, seed=1), points(4, seed=2)
+    score = model.raw_pair_score(x, y, TAUS[:3])
+    aside = y + torch.tensor([5.0, 0.0])
+    torch.testing.assert_close(score, model.raw_pair_score(x, aside, TAUS[:3]))
+    along = y + torch.tensor([0.0, 1.0])
+    assert (score - model.raw_pair_score(x, along, TAUS[:3])).abs().max() > 1e-4
+    for shift in ([1.0, 0.0], [0.0, 1.0]):
+        moved = model.raw_pair_score(x + torch.tensor(shift), y, TAUS[:3])
+        assert (score - moved).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("target", "tied", "line"),
+    [
+        ((2,), False, "numbers 0 to 1"),
+        ((-1,), False, "numbers 0 to 1"),
+        ((0,), True, "one encoder"),
+    ],
+)
+def test_numbers_that_no_observation_has_are_refused(target, tied, line):
+    config = TemporalConfig(observation_shape=(2,), tied=tied, target=target)
+    with pytest.raises(CogmapError, match=line):
+        TemporalModel(config, low=LOW, high=HIGH)

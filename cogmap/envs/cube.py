@@ -114,8 +114,10 @@ class CubeSingle:
         dynamics, planning = settings.dynamics, settings.planning
         if dynamics.cycles == DynamicsTraining().cycles:
             dynamics = replace(dynamics, cycles=CYCLES)
-        if planning == Planning():
-            planning = replace(planning, recalled=RECALLED, radii=RADII, memory=False)
+        ours = {"recalled": RECALLED, "radii": RADII, "memory": False}
+        usual = Planning()
+        left = {k: v for k, v in ours.items() if getattr(planning, k) == getattr(usual, k)}
+        planning = replace(planning, **left)  # type: ignore[arg-type]
         settled = replace(settings, exploration=exploration, temporal=temporal)
         return self, replace(settled, dynamics=dynamics, planning=planning)
 
