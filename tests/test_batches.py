@@ -132,10 +132,17 @@ def test_pairs_are_recorded_up_to_a_fifth_of_the_root_of_the_datas_length(length
     assert longest_lag(data, Episodes(data), wanted) == longest
 
 
-UNCOMPOSED = [{"recorded": None}, {"loss": "nce", "recorded": "auto"}, {"tau_max": 1}, {"target": (0,)}]
+UNCOMPOSED = [
+    {"recorded": None},
+    {"loss": "nce", "recorded": "auto"},
+    {"tau_max": 1},
+    {"target": (0,)},
+]
 
 
-@pytest.mark.parametrize("changes", UNCOMPOSED, ids=["all recorded", "nce", "one step", "told in part"])
+@pytest.mark.parametrize(
+    "changes", UNCOMPOSED, ids=["all recorded", "nce", "one step", "told in part"]
+)
 def test_there_is_no_longest_lag_where_nothing_is_composed(changes):
     data = numbered()
     assert longest_lag(data, Episodes(data), TemporalTraining(**changes)) is None
@@ -254,7 +261,9 @@ def test_rows_composed_by_a_perfect_model_agree_with_it(walk, horizon):
     assert gaps[0] < 1e-3 < 0.01 < gaps[1], gaps
 
 
-@pytest.mark.parametrize("changes", UNCOMPOSED, ids=["all recorded", "nce", "one step", "told in part"])
+@pytest.mark.parametrize(
+    "changes", UNCOMPOSED, ids=["all recorded", "nce", "one step", "told in part"]
+)
 def test_where_nothing_is_composed_every_horizon_is_recorded(changes):
     model, taus = Near(), torch.tensor([1, 1] if "tau_max" in changes else [30, 500])
     batch = batches(numbered(), **changes).draw(model, taus, generator(), share=ALL)
