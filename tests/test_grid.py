@@ -1,6 +1,10 @@
 """A grid runs what is missing, once, and knows rows that were made with other settings."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -178,3 +182,33 @@ def test_a_section_of_a_page_is_replaced_and_the_rest_kept(tmp_path):
         "# Mine\n\n<!-- begin a -->\nnew\n<!-- end a -->\n\nAfter.\n\n"
         "<!-- begin b -->\nmost\n<!-- end b -->\n"
     )
+
+
+KILLED = """
+import os, time
+from cogmap.reproduce.grid import executor
+
+if __name__ == "__main__":
+    with executor("processes", 1) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        pool.submit(time.sleep, 60).result()
+"""
+
+
+def test_a_worker_ends_with_a_study_that_was_killed(tmp_path):
+    script = tmp_path / "study.py"
+    script.write_text(KILLED)
+    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    worker = int(process.stdout.readline())
+    os.kill(worker, 0)  # it is there
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.kill(worker, 9)
+    raise AssertionError("the worker went on")

@@ -14,6 +14,7 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -191,8 +192,17 @@ def executor(engine: Engine, workers: int) -> Iterator[Executor]:
 def _begin(threads: int) -> None:
     """In a new worker: its share of the cores; Ctrl-C is the parent's to handle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     os.environ["OMP_NUM_THREADS"] = str(threads)  # the simulator's threads (envs/physics.py)
     torch.set_num_threads(threads)
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process once its parent is gone, killed perhaps: or a training would go on, and the
+    next start of the study would write into the same folder."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _ray(workers: int) -> Iterator[Executor]:
