@@ -136,7 +136,7 @@ UNCOMPOSED = [
     {"recorded": None},
     {"loss": "nce", "recorded": "auto"},
     {"tau_max": 1},
-    {"target": (0,)},
+    {"target": (0,), "recorded": "auto"},
 ]
 
 
