@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EPISODES, FRAMES = 3, 8  # of the sheet; evenly spaced frames of each
 TRIED = 24  # tasks of which those with the longest way are drawn
-INCHES = 1.1  # of a frame
+INCHES = 1.0  # of a frame
 
 
 @dataclass(frozen=True)
