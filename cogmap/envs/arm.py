@@ -8,6 +8,7 @@ of its steps (its info, its colours, its picture) is left out (tests/test_arm.py
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import Any
 
@@ -75,6 +76,7 @@ class Arm:
         self.env.reset(seed=0)
         self.model = model = self.env.model
         self._drawings: dict[int, Drawing] = {}  # by size
+        self.taken = threading.RLock()  # held from setting `data` to reading what came of it
         self._arm = self.env._arm_joint_ids
         self._grip = self.env._gripper_opening_joint_id
         self._tip = self.env._pinch_site_id

@@ -20,8 +20,9 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.envs.arm import ACTION_SIZE, CENTRE, CUBE, NAMES, SCALE, Arm, ogbench_cube
 from cogmap.envs.cube_pairs import BUDGET, Pairs
+from cogmap.envs.cube_run import SIZE, CubeRun, Replayed
 from cogmap.envs.handling import STEPS, Policy, record
-from cogmap.envs.world import Moved, Task, TaskSet, check_tasks_wanted
+from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
 from cogmap.errors import CogmapError, check_seed
 from cogmap.explore.settings import Exploration
 from cogmap.planning.candidates import Candidates
@@ -30,7 +31,6 @@ from cogmap.progress import Bars
 from cogmap.settings import RunSettings
 from cogmap.words import read
 
-RADIUS = 0.04  # m; OGBench's success
 EPISODES = 2000  # of 200 control steps
 TAU_MAX, UPDATES = 64, 2500
 RECALLED, RADII = 32, (1, 2, 3, 4, 5)
@@ -38,9 +38,7 @@ RECALLED, RADII = 32, (1, 2, 3, 4, 5)
 ALIKE = {"gripper_z": 1, "gripper_cos": 2, "gripper_sin": 2, "closed": 1, "contact": 1}
 BESIDE = 3.0  # the same of the cube's place, seen from the gripper
 CYCLES = 0.5  # of the local dynamics: no walls
-FRAME = 160  # pixels on a side, to look at
 CHECKED, CHECKED_SEED = 20, 1 << 21  # episodes that a run's models are checked on
-SIZE = 64  # pixels on a side of what is seen
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ class CubeSingle:
             wanted = read(self.goal)
             whole = wanted if isinstance(wanted, np.ndarray) else None
             pairs = pairs.towards(place_of(self.goal, wanted), whole)
-        return CubeRun(self, pairs)
+        return CubeRun(self.arm, pairs, pictures=self.observation == "image")
 
     def references(self, tasks: Sequence[Task]) -> Mapping[str, Any]:
         """What a success rate must be read beside: doing nothing, and what the oracle did."""
@@ -224,93 +222,3 @@ def episodes_of(settings: Exploration) -> dict[Policy, int]:
         raise CogmapError(f"expert={settings.expert}; give a share from 0 to 1.")
     experts = round(settings.expert * episodes)
     return {"expert": experts, "noisy": episodes - experts}
-
-
-class CubeRun:
-    """Episodes under way: one simulator, as many states of it."""
-
-    places = stayed = None
-
-    def __init__(self, world: CubeSingle, pairs: Pairs) -> None:
-        self._arm, self._rendered = world.arm, world.rendered
-        self._pictures = world.observation == "image"
-        self._data = [self._placed(start) for start in pairs.starts]
-        self._ends, self.goals = pairs.ends, pairs.goals
-        if self._pictures:
-            self.goals = np.stack([self._sight(self._placed(end)) for end in pairs.ends])
-        self._seen = np.stack([self._sight(data) for data in self._data])
-        self._targets = pairs.targets
-        self.solved = pairs.solved
-        # As in LeWM's evaluation, success is asked for after a step, not before the first.
-        self.succeeded = np.zeros(len(self._data), bool)
-        self.raised: dict[int, str] = {}
-
-    def _placed(self, state: np.ndarray) -> Any:
-        """A simulator in a recorded state. (41,)"""
-        self._arm.data = self._arm.another()
-        self._arm.place(state[:21], state[21:])
-        return self._arm.data
-
-    def _sight(self, data: Any) -> np.ndarray:
-        """What is seen in one: numbers or a picture."""
-        self._arm.data = data
-        return self._arm.frame(size=SIZE) if self._pictures else self._arm.observation()
-
-    @property
-    def finished(self) -> np.ndarray:
-        return self.succeeded
-
-    @property
-    def there(self) -> np.ndarray:
-        """(E,) whether the cube is at its goal now"""
-        cubes = np.array([data.qpos[14:17] for data in self._data])
-        return np.asarray(np.linalg.norm(cubes - self._targets, axis=1) <= RADIUS)
-
-    def observe(self, which: np.ndarray) -> np.ndarray:
-        return self._seen[which]
-
-    def act(self, which: np.ndarray, actions: np.ndarray, steps: int) -> Moved:
-        taken, length = np.zeros(len(which), int), np.zeros(len(which))
-        for n, k in enumerate(which):
-            self._arm.data = self._data[k]
-            while taken[n] < steps and not self.succeeded[k]:
-                before = self._arm.cube
-                self._arm.step(actions[n])
-                taken[n] += 1
-                length[n] += float(np.linalg.norm(self._arm.cube - before))
-                gap = np.linalg.norm(self._arm.cube - self._targets[k])
-                self.succeeded[k] = gap <= RADIUS
-            self._seen[k] = self._sight(self._data[k])
-        return Moved(taken, length)
-
-    def frame(self, k: int) -> np.ndarray:
-        """What one episode looks like. -> (H, W, 3)"""
-        self._arm.data = self._data[k]
-        return self._arm.frame(size=FRAME)
-
-    def goal_frame(self, k: int) -> np.ndarray:
-        """What was recorded at its goal looks like. -> (H, W, 3)"""
-        self._arm.data = self._placed(self._ends[k])
-        return self._arm.frame(size=FRAME)
-
-    def shortest(self) -> np.ndarray | None:
-        return None
-
-
-class Replayed:
-    """Recorded actions in turn, the last again and again; it looks at nothing."""
-
-    hold = 1
-
-    def __init__(self, actions: np.ndarray) -> None:
-        self._actions, self._step = actions, np.zeros(len(actions), int)
-
-    def act(
-        self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
-    ) -> tuple[np.ndarray, Sequence[None]]:
-        steps = np.minimum(self._step[episodes], self._actions.shape[1] - 1)
-        self._step[episodes] += 1
-        return self._actions[episodes, steps], [None] * len(episodes)
-
-    def rest(self, episodes: np.ndarray) -> None:
-        pass
