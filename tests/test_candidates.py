@@ -69,3 +69,11 @@ def test_fixed_candidates_are_the_same_in_every_episode():
     actions = np.eye(2, dtype=np.float32)
     offered = Candidates(actions, (1,)).offered(torch.zeros(3, 5))
     assert offered.shape == (3, 2, 2) and (offered == torch.eye(2)).all()
+
+
+def test_of_twice_as_many_the_unsteady_half_is_left_out():
+    steady, jumping = line(episodes=2), line(episodes=2)
+    jumping.actions[:, 0] = np.resize([9.0, -9.0], len(jumping))
+    recall = Recall.of(Trajectories.together([jumping, steady]), length=3)
+    offered = recall.candidates(2, (1,)).offered(torch.tensor([[4.0, 0.0]]))
+    assert offered[0, :, :, 0].tolist() == [[4, 5, 6], [4, 5, 6]]
