@@ -44,6 +44,7 @@ def run(settings: Explore) -> None:
 def handle(settings: Explore) -> None:
     """Episodes of the cube's oracle; an interrupted recording goes on where it stopped."""
     from cogmap.envs.arm import ogbench_cube
+    from cogmap.envs.cube_run import SIZE
     from cogmap.envs.handling import record
 
     if settings.maze is not None:
@@ -55,7 +56,7 @@ def handle(settings: Explore) -> None:
     if (settings.out / "meta.json").exists():
         raise CogmapError(f"{settings.out} holds a dataset already; choose another --out.")
     ogbench_cube()
-    frames = 64 if settings.observation == "image" else 0
+    frames = SIZE if settings.observation == "image" else 0
     episodes = {settings.policy: settings.episodes}
     bar = bars("episodes of the oracle", "part")
     record(settings.out, episodes, seed=settings.seed, frames=frames, progress=bar)

@@ -19,10 +19,8 @@ from cogmap.envs.physics import load_mujoco
 from cogmap.errors import CogmapError
 
 ACTION_SIZE = 5
-CENTRE, SCALE = (
-    np.array([0.425, 0.0, 0.0]),
-    10.0,
-)  # OGBench shows decimetres from there
+CENTRE = np.array([0.425, 0.0, 0.0])  # m; OGBench shows positions from there,
+SCALE = 10.0  # in decimetres
 OPENING_SCALE = 3.0
 FULLY_CLOSED = 0.8  # rad of the gripper's driver joint
 FULL_CONTACT = 50.0  # N
