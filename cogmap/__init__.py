@@ -32,6 +32,7 @@ _HOMES = {
     "PointMaze": "cogmap.envs.pointmaze",
     "RunSettings": "cogmap.settings",
     "TemporalModel": "cogmap.temporal.model",
+    "SightTraining": "cogmap.sight.settings",
     "TemporalTraining": "cogmap.temporal.settings",
     "Trajectories": "cogmap.data.trajectories",
     "World": "cogmap.envs.world",
@@ -58,6 +59,7 @@ __all__ = [
     "PointMaze",
     "RunSettings",
     "TemporalModel",
+    "SightTraining",
     "TemporalTraining",
     "Trajectories",
     "World",
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
     from cogmap.planning.planner import Decision, Planner
     from cogmap.planning.settings import Planning
     from cogmap.settings import RunSettings
+    from cogmap.sight.settings import SightTraining
     from cogmap.temporal.model import TemporalModel
     from cogmap.temporal.settings import TemporalTraining
     from cogmap.temporal.train import train_temporal

@@ -19,16 +19,19 @@ from cogmap.envs.kinds import restored
 from cogmap.envs.world import Coded, World, map_of
 from cogmap.errors import CogmapError
 from cogmap.goals import Goal, Seen, Wanted
+from cogmap.planning.alike import load_alike
 from cogmap.planning.candidates import Candidates, Offer, Recall
 from cogmap.planning.objective import Rule, rule
 from cogmap.planning.planner import Planner, Scorer
 from cogmap.planning.settings import Planning
+from cogmap.sight.model import Sight
+from cogmap.sight.train import load_sight
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.train import load_temporal
 from cogmap.theory.scorer import ExactScorer
 
-SEEN, RECALL = "seen.npz", "recall.npz"  # of a run folder
+SEEN, RECALL, ALIKE, SIGHT = "seen.npz", "recall.npz", "alike", "sight"  # of a run folder
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Agent:
     planning: Planning = field(default_factory=Planning)  # how to plan unless told otherwise
     seen: Seen | None = None  # what goals are chosen from; a run of a maze keeps none
     recall: Recall | None = None  # what candidates are recalled from, in runs that do
+    sight: Sight | None = None  # what makes states of pictures, where the temporal model sees none
 
     @classmethod
     def load(
@@ -69,8 +73,27 @@ class Agent:
             )
         seen = Seen.load(folder / SEEN)
         here = world or restored(config.world, seen)
-        recall = Recall.load(folder / RECALL)
-        return cls(temporal, dynamics, here, config.settings.planning, seen, recall)
+        recall = Recall.load(folder / RECALL, load_alike(folder / ALIKE, device=chip))
+        sight = load_sight(folder / SIGHT, device=chip)
+        return cls(temporal, dynamics, here, config.settings.planning, seen, recall, sight)
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """Of what the run sees."""
+        if self.sight is not None:
+            return self.sight.config.picture_shape
+        return self.temporal.config.observation_shape
+
+    @property
+    def sees(self) -> bool:
+        """Whether observations are pictures."""
+        return len(self.observation_shape) == 3
+
+    def look(self, observations: torch.Tensor) -> torch.Tensor:
+        """What scores know of observations that nothing came before. (N, ...) -> (N, d)"""
+        if self.sight is not None:
+            return self.sight.begin(self.sight.look(observations))
+        return self.temporal.look(observations)
 
     def acting_in(self, world: World | None) -> World:
         """The world to act in: the given one, else its own. Raises where the two do not fit."""
@@ -80,7 +103,7 @@ class Agent:
                 "this run was trained on data without a world to act in; lead your own system by "
                 "agent.controller(goal), or give --maze for data of a maze."
             )
-        shape = self.temporal.config.observation_shape
+        shape = self.observation_shape
         if here.observation_shape != shape:
             raise CogmapError(
                 f"the model sees observations of shape {shape}; {here.name} shows "
@@ -146,7 +169,8 @@ class Agent:
                 f"candidates are actions of {width} numbers; the local model learned those of "
                 f"{known}."
             )
-        return Planner(scorer, self.dynamics, chosen, candidates, look=self.temporal.look)
+        follow = None if self.sight is None else self.sight.follow
+        return Planner(scorer, self.dynamics, chosen, candidates, look=self.look, follow=follow)
 
     @property
     def _action_size(self) -> int | None:
@@ -186,7 +210,7 @@ class Agent:
 
     def check_positions(self, what: str) -> None:
         """Raises for a run that sees pictures, where something speaks of positions."""
-        if self.temporal.config.sees:
+        if self.sees:
             raise CogmapError(
                 f"{what} is for runs that learned from positions; this one sees pictures. "
                 "`cogmap serve` and `cogmap evaluate` take it."

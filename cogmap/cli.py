@@ -16,6 +16,7 @@ from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
 from cogmap.planning.settings import Planning
+from cogmap.sight.settings import SightTraining
 from cogmap.temporal.settings import TemporalTraining
 
 Physics = Literal["mujoco", "kinematic"]
@@ -143,6 +144,8 @@ class Train:
     """Also write the metrics for TensorBoard, into the run folder (extra [track])."""
     exploration: Unprefixed[Exploration] = field(default_factory=Exploration)
     """What to record."""
+    sight: SightTraining = field(default_factory=SightTraining)
+    """How to learn to see, where one picture does not tell the state."""
     temporal: Unprefixed[TemporalTraining] = field(default_factory=TemporalTraining)
     """How to learn the temporal model."""
     dynamics: DynamicsTraining = field(default_factory=DynamicsTraining)
@@ -177,8 +180,9 @@ class Choice:
     """Act in this maze instead of the run's own."""
     physics: Physics = "mujoco"
     """What the episodes run in."""
-    pictures: Literal["camera", "grid"] = "camera"
-    """For a run that sees: take a picture at each decision, or look up the nearest one (fast)."""
+    pictures: Literal["camera", "grid", "quick"] | None = None
+    """For a run that sees. In a maze: take a picture at each decision (camera), or look up the
+    nearest one (grid, fast). Of an arm: coarsely drawn (quick), or as OGBench draws it (camera)."""
     device: Device = "auto"
     """Where the models run."""
 
@@ -275,6 +279,7 @@ class Reproduce:
             "walks",
             "gym",
             "cube",
+            "cube-pictures",
         ],
         tyro.conf.Positional,
     ]

@@ -16,12 +16,14 @@ from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
 from cogmap.planning.settings import Planning
 from cogmap.settings import RunSettings
+from cogmap.sight.settings import SightTraining
 from cogmap.temporal.settings import TemporalTraining
 
 FORMAT = 3  # the weights of 1 and 2 stand for another G
 METHOD = "cogmap"  # what a run folder says was trained in it; rivals say their own names
 GROUPS = {
     "exploration": Exploration,
+    "sight": SightTraining,
     "temporal": TemporalTraining,
     "dynamics": DynamicsTraining,
     "planning": Planning,

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from cogmap import devices
-from cogmap.agent import RECALL, SEEN, Agent
+from cogmap.agent import ALIKE, RECALL, SEEN, SIGHT, Agent
 from cogmap.checks import check_run
 from cogmap.config import RunConfig
 from cogmap.data.sampling import Episodes
@@ -20,9 +20,11 @@ from cogmap.envs.kinds import restored
 from cogmap.envs.world import World
 from cogmap.errors import CogmapError
 from cogmap.goals import Seen
+from cogmap.planning.alike import train_alike
 from cogmap.planning.candidates import Recall
 from cogmap.progress import Bars, no_bars
 from cogmap.settings import RunSettings
+from cogmap.sight.train import remembered, train_sight
 from cogmap.temporal.model import TemporalModel, check_encoder, check_target
 from cogmap.temporal.train import settled, train_temporal
 from cogmap.training import Track, untracked
@@ -122,9 +124,25 @@ def _run(
             pairs, getattr(world, "observation_names", ()), getattr(world, "context", None)
         )
         seen.save(folder / SEEN)
+    sight, learned = None, settings.temporal
+    if settings.sight.frames:
+        sight = train_sight(
+            pairs,
+            settings.sight,
+            folder / SIGHT,
+            tau_max=settings.temporal.longest,
+            seed=settings.seed,
+            device=settings.device,
+            progress=bars("sight", "step"),
+            track=track(SIGHT),
+        )
+        states = {id(data): remembered(data, sight) for data in (pairs, transitions)}
+        pairs, transitions = states[id(pairs)], states[id(transitions)]
+        held_out, moves = (data and remembered(data, sight) for data in (held_out, moves))
+        learned = dataclasses.replace(learned, target=sight.now)  # a goal is one picture
     temporal = train_temporal(
         pairs,
-        settings.temporal,
+        learned,
         folder / "temporal",
         seed=settings.seed,
         device=settings.device,
@@ -134,11 +152,20 @@ def _run(
     moves_seen = looked_at(transitions, temporal)
     recall = None
     if settings.planning.recalled:
-        recall = Recall.of(
-            moves_seen,
-            length=max(settings.planning.radii),
-            likeness=getattr(world, "likeness", None) if temporal.eye is None else None,
-        )
+        length, own, alike = max(settings.planning.radii), None, None
+        if sight is None and temporal.eye is None:
+            own = getattr(world, "likeness", None)
+        elif sight is not None:
+            alike = train_alike(
+                moves_seen,
+                folder / ALIKE,
+                length=length,
+                seed=settings.seed,
+                device=settings.device,
+                progress=bars("likeness", "step"),
+                track=track(ALIKE),
+            )
+        recall = Recall.of(moves_seen, length=length, likeness=own, alike=alike)
         recall.save(folder / RECALL)
     dynamics = train_dynamics(
         moves_seen,
@@ -158,7 +185,7 @@ def _run(
         for line in checks.text():
             tell(line)
     here = restored(config.world, seen) or world
-    return Agent(temporal, dynamics, here, settings.planning, seen, recall)
+    return Agent(temporal, dynamics, here, settings.planning, seen, recall, sight)
 
 
 def _experience(

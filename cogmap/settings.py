@@ -9,6 +9,7 @@ from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import check_seed
 from cogmap.explore.settings import Exploration
 from cogmap.planning.settings import Planning
+from cogmap.sight.settings import SightTraining
 from cogmap.temporal.settings import TemporalTraining
 
 
@@ -18,6 +19,8 @@ class RunSettings:
 
     exploration: Exploration = field(default_factory=Exploration)
     """What to record."""
+    sight: SightTraining = field(default_factory=SightTraining)
+    """How to learn to see, where one picture does not tell the state."""
     temporal: TemporalTraining = field(default_factory=TemporalTraining)
     """How to learn the temporal model."""
     dynamics: DynamicsTraining = field(default_factory=DynamicsTraining)

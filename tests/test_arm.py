@@ -92,3 +92,30 @@ def test_frames_are_ogbenchs_pictures_pixel_by_pixel(arm, tmp_path):
     arm.place(theirs["qpos"], theirs["qvel"])
     assert (arm.frame() == theirs["seen"]).all()
     assert arm.frame(size=224).shape == (224, 224, 3)
+
+
+def test_quick_frames_show_what_ogbenchs_do_and_are_drawn_of_few_faces(arm):
+    """Within 4 of 255 levels in all but 3 of 100 pixels; the cube to a tenth of a pixel."""
+    for seed in range(5):
+        arm.begin(seed)
+        arm.place(*arm.state)
+        whole, quick = arm.frame().astype(int), arm.frame(quick=True).astype(int)
+        gaps = np.abs(whole - quick)
+        assert gaps.mean() < 0.5 and (gaps.max(-1) > 4).mean() < 0.03
+        red = [frame[..., 0] - frame[..., 1:].max(-1) for frame in (whole, quick)]
+        rows = np.arange(64)
+        places = [
+            np.array([(some.sum(axis) * rows).sum() / some.sum() for axis in (0, 1)])
+            for some in (np.maximum(part - 30, 0) for part in red)
+        ]
+        assert np.abs(places[0] - places[1]).max() < 0.1
+
+
+def test_few_faces_touch_as_the_whole_mesh_does(arm):
+    from cogmap.envs.drawing import coarsened
+
+    coarse = coarsened(arm.model, cell=0.004, shadow=512)
+    assert coarse.mesh_facenum.sum() < arm.model.mesh_facenum.sum() / 5
+    assert (coarse.mesh_facenum > 0).all()
+    np.testing.assert_array_equal(coarse.mesh_vert, arm.model.mesh_vert)
+    np.testing.assert_array_equal(coarse.mesh_graph, arm.model.mesh_graph)

@@ -175,7 +175,7 @@ def test_a_run_of_another_world_cannot_act_here(world):
 
 
 def test_a_small_run_from_pictures(tmp_path, monkeypatch):
-    """The general eye on OGBench's pictures, of short episodes: seven a second are drawn here."""
+    """Of short episodes: forty pictures a second are drawn here."""
     monkeypatch.setattr(handling, "STEPS", 20)
     monkeypatch.setattr(cube, "STEPS", 20)
     monkeypatch.setattr(cube, "CHECKED", 1)
@@ -183,17 +183,18 @@ def test_a_small_run_from_pictures(tmp_path, monkeypatch):
     monkeypatch.setattr(handling, "_make", lambda parts, workers, bar: [here(*p) for p in parts])
     small = cogmap.RunSettings(
         exploration=cogmap.Exploration(walk_steps=20),
+        sight=cogmap.SightTraining(steps=4, batch=8),
         temporal=cogmap.TemporalTraining(steps=4, tau_max=16, batch=8, width=16, embedding=8),
         dynamics=cogmap.DynamicsTraining(steps=4, batch=16, width=16),
         device="cpu",
     )
     world = CubeSingle(observation="image")
     agent = cogmap.train(world, small, tmp_path / "run")
-    config = agent.temporal.config
-    assert config.encoder == "convolution" and not config.target and config.sees
-    assert agent.world == world
+    sight = agent.sight.config
+    assert sight.frames == 4 and agent.temporal.config.target == tuple(range(sight.numbers))
+    assert agent.world == world and agent.sees
     result = cogmap.evaluate(agent, episodes=2, budget=2)
-    assert result.episodes[0].decisions[0].here.shape == (config.convolution_size,)
+    assert result.episodes[0].decisions[0].here.shape == (sight.state_size,)
     assert result.summary()["observation"] == "image"
     with pytest.raises(CogmapError, match="no words"):
         cogmap.evaluate(agent, episodes=1, world=CubeSingle(observation="image", goal="cube_x=1"))

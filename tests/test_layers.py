@@ -15,7 +15,7 @@ ORDER = [
     ("data",),
     ("training",),
     ("temporal",),
-    ("dynamics",),
+    ("sight", "dynamics"),
     ("planning",),
     ("theory", "explore", "goals"),
     ("settings",),

@@ -1,15 +1,19 @@
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
 from cogmap.temporal import scorer as scorer_module
 from cogmap.temporal.encoders import FourierFeatures, HorizonHead, Mirror
 from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
+from cogmap.temporal.settings import TemporalTraining
+from cogmap.temporal.train import train_temporal
 
 TAUS = torch.tensor([1, 2, 3, 7, 20, 64, 200, 500, 1000, 3000, 8192])
 LOW, HIGH = torch.tensor([-4.0, 0.0]), torch.tensor([20.0, 12.0])
@@ -523,3 +527,39 @@ def test_numbers_that_no_observation_has_are_refused(target, tied, line):
     config = TemporalConfig(observation_shape=(2,), tied=tied, target=target)
     with pytest.raises(CogmapError, match=line):
         TemporalModel(config, low=LOW, high=HIGH)
+
+
+def test_the_few_numbers_of_a_goal_are_what_lasts(tmp_path):
+    """One number lasts and one is soon forgotten; a goal of one number is the first.
+
+    So are an arm's cube and the arm itself: nobody says which of a picture's numbers are which.
+    """
+    rng = np.random.default_rng(0)
+    episodes, length = 60, 64
+    lasting, brief = np.zeros((2, episodes, length))
+    lasting[:, 0], brief[:, 0] = rng.normal(size=(2, episodes))
+    for step in range(1, length):
+        lasting[:, step] = lasting[:, step - 1] + 0.02 * rng.normal(size=episodes)
+        brief[:, step] = 0.6 * brief[:, step - 1] + 0.8 * rng.normal(size=episodes)
+    mixed = np.stack([lasting + brief, lasting - brief], axis=-1).reshape(-1, 2).astype(np.float32)
+    data = Trajectories(np.arange(0, len(mixed), length), mixed)
+    settings = TemporalTraining(
+        steps=300, tau_max=32, batch=64, width=32, embedding=8, tied=False, goal_numbers=1
+    )
+    model = train_temporal(data, settings, tmp_path, device="cpu")
+    with torch.no_grad():
+        told = model.target_trunk.trunk.reduce(torch.as_tensor(mixed))[:, 0].numpy()
+    known = [abs(np.corrcoef(told, x.ravel())[0, 1]) for x in (lasting, brief)]
+    assert known[0] > 0.9 > 0.4 > known[1]
+
+
+def test_few_numbers_and_one_encoder_do_not_go_together():
+    config = TemporalConfig(observation_shape=(2,), tied=True, goal_numbers=1)
+    with pytest.raises(CogmapError, match="one encoder"):
+        TemporalModel(config, low=LOW, high=HIGH)
+    with pytest.raises(CogmapError, match="leave out --tied"):
+        TemporalTraining(goal_numbers=3, tied=True)
+    with pytest.raises(CogmapError, match="goal_numbers=-1"):
+        TemporalTraining(goal_numbers=-1)
+    with pytest.raises(CogmapError, match="--recorded None"):
+        TemporalTraining(goal_numbers=3, recorded=50)

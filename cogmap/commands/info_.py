@@ -83,11 +83,15 @@ def model(folder: Path) -> dict[str, str]:
     lines = {"model": str(folder), "world": "none" if agent.world is None else agent.world.name}
     if agent.seen is not None:
         lines |= told_of(agent.seen.names, config)
-    if temporal.config.sees:
-        height, width, _ = temporal.config.observation_shape
+    if agent.sees:
+        height, width, _ = agent.observation_shape
         look = {"keypoints": f"{temporal.config.keypoints} keypoints"}
         look["convolution"] = f"{temporal.config.look_size} numbers"
-        lines["sees"] = f"pictures of {height} x {width}, as {look[temporal.config.encoder]}"
+        seen_as = look.get(temporal.config.encoder, "")
+        if agent.sight is not None:
+            shape = agent.sight.config
+            seen_as = f"{shape.numbers} numbers each, {shape.frames} of them in a state"
+        lines["sees"] = f"pictures of {height} x {width}, as {seen_as}"
     lines["temporal"] = (
         f"{weights(temporal)} weights, horizons 1 to "
         f"{temporal.config.tau_max:,}, embeddings of {temporal.config.embedding}"

@@ -72,6 +72,7 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
         )
     given = RunSettings(
         exploration=settings.exploration,
+        sight=settings.sight,
         temporal=settings.temporal,
         dynamics=settings.dynamics,
         planning=settings.planning,

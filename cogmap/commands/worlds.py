@@ -27,13 +27,24 @@ def world_for(agent: Agent, settings: Choice) -> World:
     """Where to act: the run's own world as the flags change it."""
     here = agent.world
     if settings.maze is not None:
-        sees = agent.temporal.config.sees
+        sees = agent.sees
         here = PointMaze(Maze.load(settings.maze), observation="image" if sees else "state")
     if isinstance(here, PointMaze):
-        here = dataclasses.replace(here, physics=settings.physics, pictures=settings.pictures)
+        here = dataclasses.replace(here, physics=settings.physics)
     elif here is not None:
         here = as_told(here, settings)
+    if here is not None and settings.pictures is not None:
+        here = pictured(here, settings.pictures)
     return agent.acting_in(here)
+
+
+def pictured(world: World, pictures: str) -> World:
+    """The same world with its pictures taken otherwise."""
+    known = getattr(world, "PICTURES", ())
+    if pictures not in known:
+        ways = f"it has {' and '.join(known)}" if known else "it has none"
+        raise CogmapError(f"--pictures {pictures}: that is not for {world.name}; {ways}.")
+    return dataclasses.replace(world, pictures=pictures)  # type: ignore[type-var]
 
 
 def as_told(world: World, settings: Choice | Told) -> World:

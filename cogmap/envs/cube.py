@@ -20,7 +20,7 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.envs.arm import ACTION_SIZE, CENTRE, CUBE, NAMES, SCALE, Arm, ogbench_cube
 from cogmap.envs.cube_pairs import BUDGET, Pairs
-from cogmap.envs.cube_run import SIZE, CubeRun, Replayed
+from cogmap.envs.cube_run import SIZE, CubeRun, Pictures, Replayed
 from cogmap.envs.handling import STEPS, Policy, record
 from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
 from cogmap.errors import CogmapError, check_seed
@@ -34,10 +34,11 @@ from cogmap.words import read
 EPISODES = 2000  # of 200 control steps
 TAU_MAX, UPDATES = 64, 2500
 RECALLED, RADII = 32, (1, 2, 3, 4, 5)
+FRAMES, GOAL_NUMBERS = 4, 3  # pictures that a state is made of; numbers that tell a goal in one
 # How much each number counts for states to be alike; small differences matter near the cube.
 ALIKE = {"gripper_z": 1, "gripper_cos": 2, "gripper_sin": 2, "closed": 1, "contact": 1}
 BESIDE = 3.0  # the same of the cube's place, seen from the gripper
-CYCLES = 0.5  # of the local dynamics: no walls
+CYCLES = {"state": 0.5, "image": 0.3}  # of the local dynamics: no walls
 CHECKED, CHECKED_SEED = 20, 1 << 21  # episodes that a run's models are checked on
 
 
@@ -51,6 +52,8 @@ class CubeSingle:
     goal: str | None = None  # where to take the cube in every episode, in words; None: as recorded
     start: str | None = None
     rendered: bool = False  # whether frames are wanted
+    PICTURES = ("quick", "camera")
+    pictures: Pictures = "quick"  # how those that are seen are drawn
     map = None
     name = KIND
     action_size = ACTION_SIZE
@@ -70,11 +73,15 @@ class CubeSingle:
         return {"kind": self.KIND, "observation": self.observation}
 
     def conditions(self) -> dict[str, Any]:
-        return {"hold": self.hold, "goal": self.goal, "observation": self.observation}
+        told = {"hold": self.hold, "goal": self.goal, "observation": self.observation}
+        return told | ({"pictures": self.pictures} if self.observation == "image" else {})
 
     @classmethod
     def restored(cls, description: dict[str, Any]) -> CubeSingle:
-        return cls(observation=description.get("observation", "state"))
+        return cls(
+            observation=description.get("observation", "state"),
+            pictures=description.get("pictures", "quick"),
+        )
 
     @property
     def likeness(self) -> np.ndarray:
@@ -107,16 +114,20 @@ class CubeSingle:
             temporal = replace(temporal, recorded=None)
         if temporal.steps == 0:
             temporal = replace(temporal, steps=UPDATES)
-        if not temporal.target and self.observation == "state":
+        if not temporal.partial and self.observation == "state":
             temporal = replace(temporal, target=tuple(range(CUBE.start, CUBE.stop)))
-        dynamics, planning = settings.dynamics, settings.planning
+        if not temporal.partial:
+            temporal = replace(temporal, goal_numbers=GOAL_NUMBERS)
+        sight, dynamics, planning = settings.sight, settings.dynamics, settings.planning
+        if not sight.frames and self.observation == "image":
+            sight = replace(sight, frames=FRAMES)
         if dynamics.cycles == DynamicsTraining().cycles:
-            dynamics = replace(dynamics, cycles=CYCLES)
+            dynamics = replace(dynamics, cycles=CYCLES[self.observation])
         ours = {"recalled": RECALLED, "radii": RADII, "memory": False}
         usual = Planning()
         left = {k: v for k, v in ours.items() if getattr(planning, k) == getattr(usual, k)}
         planning = replace(planning, **left)  # type: ignore[arg-type]
-        settled = replace(settings, exploration=exploration, temporal=temporal)
+        settled = replace(settings, exploration=exploration, sight=sight, temporal=temporal)
         return self, replace(settled, dynamics=dynamics, planning=planning)
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:
@@ -126,7 +137,7 @@ class CubeSingle:
                 f"tau_max={tau_max} exceeds an episode of {STEPS} steps; lower --tau-max."
             )
         if self.observation == "image":
-            self.arm.frame(size=SIZE)  # a missing GL library is said now
+            self.arm.frame(size=SIZE, quick=True)  # a missing GL library is said now
         ogbench_cube()
 
     def explore(
@@ -181,7 +192,9 @@ class CubeSingle:
             wanted = read(self.goal)
             whole = wanted if isinstance(wanted, np.ndarray) else None
             pairs = pairs.towards(place_of(self.goal, wanted), whole)
-        return CubeRun(self.arm, pairs, pictures=self.observation == "image")
+        return CubeRun(
+            self.arm, pairs, pictures=self.pictures if self.observation == "image" else None
+        )
 
     def references(self, tasks: Sequence[Task]) -> Mapping[str, Any]:
         """What a success rate must be read beside: doing nothing, and what the oracle did."""

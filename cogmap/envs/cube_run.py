@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from cogmap.envs.arm import CUBE_QPOS, Arm
 from cogmap.envs.cube_pairs import Pairs
 from cogmap.envs.world import Moved
 
+Pictures = Literal["quick", "camera"]  # without what 64 pixels do not show, or OGBench's exactly
 RADIUS = 0.04  # m; OGBench's success
 SIZE, FRAME = 64, 160  # pixels on a side of what is seen, and of frames to look at
 
@@ -20,11 +21,12 @@ class CubeRun:
 
     places = stayed = None
 
-    def __init__(self, arm: Arm, pairs: Pairs, *, pictures: bool) -> None:
+    def __init__(self, arm: Arm, pairs: Pairs, *, pictures: Pictures | None = None) -> None:
+        """`pictures`: how those that are seen are drawn; None: numbers are seen."""
         self._arm, self._pictures = arm, pictures
         self._data = [self._placed(start) for start in pairs.starts]
         self._ends, self.goals = pairs.ends, pairs.goals
-        if self._pictures:
+        if self._pictures is not None:
             self.goals = np.stack([self._sight(self._placed(end)) for end in pairs.ends])
         self._seen = np.stack([self._sight(data) for data in self._data])
         self._targets = pairs.targets
@@ -44,7 +46,9 @@ class CubeRun:
         """What is seen in one: numbers or a picture."""
         with self._arm.taken:
             self._arm.data = data
-            return self._arm.frame(size=SIZE) if self._pictures else self._arm.observation()
+            if self._pictures is None:
+                return self._arm.observation()
+            return self._arm.frame(size=SIZE, quick=self._pictures == "quick")
 
     @property
     def finished(self) -> np.ndarray:

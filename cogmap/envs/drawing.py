@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import os
 import weakref
@@ -72,6 +73,31 @@ class Drawing:
         picture = np.empty((self._size, self._size, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(picture, None, self._frame, self._brush)
         return picture[::-1].copy()  # GL's first row is the lowest, a picture's the highest
+
+
+def coarsened(model: Any, *, cell: float, shadow: int) -> Any:
+    """A copy whose meshes are drawn with few faces, and whose shadows with `shadow` pixels.
+
+    Vertices of a mesh that lie in one cell (metres on a side) become one of them, and faces that
+    are then lines or are there twice are left out. Vertices themselves stay, so contacts do too.
+    """
+    coarse = copy.copy(model)
+    coarse.vis.quality.shadowsize = shadow
+    for mesh in range(coarse.nmesh):
+        begin, first = coarse.mesh_vertadr[mesh], coarse.mesh_faceadr[mesh]
+        vertices = coarse.mesh_vert[begin : begin + coarse.mesh_vertnum[mesh]]
+        rows = slice(first, first + coarse.mesh_facenum[mesh])
+        _, stands, which = np.unique(
+            np.floor(vertices / cell), axis=0, return_index=True, return_inverse=True
+        )
+        faces = stands[which.ravel()][coarse.mesh_face[rows]]  # (F, 3)
+        corners, once = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+        kept = once[(np.diff(corners, axis=1) > 0).all(axis=1)]
+        coarse.mesh_face[first : first + len(kept)] = faces[kept]
+        for column in (coarse.mesh_facenormal, coarse.mesh_facetexcoord):
+            column[first : first + len(kept)] = column[rows][kept]
+        coarse.mesh_facenum[mesh] = len(kept)
+    return coarse
 
 
 def _close(thread: ThreadPoolExecutor, brush: Any, context: Any) -> None:

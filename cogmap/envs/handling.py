@@ -67,7 +67,7 @@ def handle(arm: Arm, policy: Policy, *, seed: int, number: int, frames: int = 0)
         oracle = CubePlanOracle(env=arm.env, noise=0.1, noise_smoothing=0.5)
         oracle.reset(None, info)
         for step in range(STEPS + 1):
-            seen = arm.frame(size=frames) if frames else arm.observation()
+            seen = arm.frame(size=frames, quick=True) if frames else arm.observation()
             state = np.concatenate(arm.state).astype(np.float32)
             action = np.zeros(ACTION_SIZE, np.float32)
             if step < STEPS:
@@ -108,6 +108,7 @@ def _arm() -> Arm:
 
 
 def _begin() -> None:
+    os.environ.setdefault("LP_NUM_THREADS", "1")  # Mesa draws with as many as there are cores
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
 
 

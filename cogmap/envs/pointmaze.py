@@ -45,7 +45,8 @@ class PointMaze:
     maze: Maze
     physics: Literal["mujoco", "kinematic"] = "mujoco"
     observation: Literal["state", "image"] = "state"
-    pictures: Literal["camera", "grid"] = "camera"  # taken where it stands, or the nearest known
+    PICTURES = ("camera", "grid")  # taken where it stands, or the nearest known
+    pictures: Literal["camera", "grid"] = "camera"
 
     @property
     def name(self) -> str:

@@ -21,6 +21,7 @@ from torch import Tensor
 from cogmap import runs
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
+from cogmap.planning.alike import Alike
 
 RECALLED = 1 << 15  # recorded states that are kept in a run folder
 UNSTEADY = 2  # times as many are recalled as are wanted; the steadiest are kept
@@ -74,17 +75,26 @@ class Candidates:
 class Recall:
     """Recorded states and what was done from each of them on.
 
-    States are alike whose `likeness`, a few sums of their numbers, is. By default that is every
-    number in units of its spread; a world may know better: what an arm can do with a cube depends
-    on where the cube is from the gripper, not on where on the table both are.
+    States are alike whose keys are near each other: `likeness`, a few sums of their numbers, or
+    what a network has learned to make of them (`alike`). By default that is every number in units
+    of its spread; a world may know better: what an arm can do with a cube depends on where the cube
+    is from the gripper, not on where on the table both are.
     """
 
-    likeness: np.ndarray  # (k, d) float32
     keys: np.ndarray  # (N, k) float32, of each recorded state
     actions: np.ndarray  # (N, H, action size) float16: one application of the dynamics each
+    likeness: np.ndarray | None = None  # (k, d) float32; None: alike makes the keys
+    alike: Alike | None = None  # kept in a folder of its own
 
     @classmethod
-    def of(cls, data: Trajectories, *, length: int, likeness: np.ndarray | None = None) -> Recall:
+    def of(
+        cls,
+        data: Trajectories,
+        *,
+        length: int,
+        likeness: np.ndarray | None = None,
+        alike: Alike | None = None,
+    ) -> Recall:
         """Of states that `length` actions follow in their episode, evenly through the record."""
         assert data.actions is not None
         ends = np.repeat(data.episode_starts + data.episode_lengths, data.episode_lengths)
@@ -93,16 +103,21 @@ class Recall:
             raise CogmapError(f"no episode has {length} actions in turn; lower --planning.radii.")
         rows = rows[np.linspace(0, len(rows) - 1, min(RECALLED, len(rows))).astype(int)]
         looks = data.rows(rows)
+        actions = np.stack([data.actions[rows + step] for step in range(length)], axis=1)
+        actions = actions.astype(np.float16)
+        if alike is not None:
+            return cls(alike.keys(torch.as_tensor(looks)).cpu().numpy(), actions, alike=alike)
         if likeness is None:
             spread = looks.std(axis=0)
             likeness = np.diag(1 / np.maximum(spread, LEAST_SPREAD * spread.max()))
         likeness = likeness.astype(np.float32)
-        actions = np.stack([data.actions[rows + step] for step in range(length)], axis=1)
-        return cls(likeness, looks @ likeness.T, actions.astype(np.float16))
+        return cls(looks @ likeness.T, actions, likeness)
 
     def save(self, path: Path) -> None:
         """Into a run folder, which may outlive its data."""
-        columns = {"likeness": self.likeness, "keys": self.keys, "actions": self.actions}
+        columns = {"keys": self.keys, "actions": self.actions}
+        if self.likeness is not None:
+            columns["likeness"] = self.likeness
 
         def write(temporary: Path) -> None:
             with temporary.open("wb") as file:
@@ -111,13 +126,13 @@ class Recall:
         runs.replace_file(path, write)
 
     @classmethod
-    def load(cls, path: Path) -> Recall | None:
+    def load(cls, path: Path, alike: Alike | None = None) -> Recall | None:
         """None where a run has none: its candidates are the same everywhere."""
         if not path.exists():
             return None
         try:
             with np.load(path) as stored:
-                return cls(**stored)
+                return cls(**stored, alike=alike)
         except (OSError, ValueError, TypeError, EOFError, BadZipFile):
             raise CogmapError(f"{path} is truncated or of another kind; copy it anew.") from None
 
@@ -145,18 +160,24 @@ class Recalled:
         self.actions = np.zeros((0, recall.actions.shape[2]), np.float32)
         self._followed = torch.as_tensor(recall.actions.astype(np.float32))
         self._keys = torch.as_tensor(recall.keys)
-        self._likeness = torch.as_tensor(recall.likeness)
+        self._recall = recall
         self._squares = self._keys.square().sum(1)
         spread = self._followed.flatten(0, 1).std(0).clamp(min=1e-6)
         self._unsteady = (self._followed.diff(dim=1) / spread).square().sum((1, 2))  # (N,)
 
     def offered(self, here: Tensor) -> Tensor:
         """(E, d) -> (E, A, H, action size)"""
-        asked = here.to(self._keys) @ self._likeness.T
+        asked = self._asked(here)
         many = min(UNSTEADY * self.count, len(self._keys))
         near = (2 * asked @ self._keys.T - self._squares).topk(many, dim=-1).indices
         order = self._unsteady[near].argsort(dim=-1, stable=True)[:, : self.count]
         return self._followed[near.gather(-1, order)].to(here.device)
+
+    def _asked(self, here: Tensor) -> Tensor:
+        """Keys of what is seen now. (E, d) -> (E, k)"""
+        if self._recall.alike is not None:
+            return self._recall.alike.keys(here).to(self._keys)
+        return here.to(self._keys) @ torch.as_tensor(self._recall.likeness).T
 
 
 def directions(count: int) -> np.ndarray:

@@ -65,10 +65,13 @@ class Memory:
     places: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (N, d) looks
     chosen: list[int] = field(default_factory=list)  # (N,)
 
+    last: Decision | None = None
+
     def add(self, decision: Decision) -> None:
         here = decision.here
         self.places = np.concatenate([self.places.reshape(-1, len(here)), here[None]])
         self.chosen.append(decision.candidate)
+        self.last = decision
 
 
 class Planner:
@@ -85,9 +88,11 @@ class Planner:
         candidates: Offer,
         *,
         look: Callable[[Tensor], Tensor] = lambda observations: observations,
+        follow: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
     ) -> None:
+        """`follow` makes looks of what was decided on last, what was done, and a look now."""
         self.scorer, self.dynamics, self.rule, self.candidates = scorer, dynamics, rule, candidates
-        self._look = look
+        self._look, self._follow = look, follow
         self._device = dynamics.reach.device
         self._weights = torch.as_tensor(rule.horizons.weights).to(self._device)
         # A typical move, in units of each dimension's own: metres and radians do not add.
@@ -153,7 +158,7 @@ class Planner:
                 f"observations {seen.shape} and goals {wanted.shape} must be of one shape "
                 "(episodes, numbers), or goals sets of such (episodes, rows, numbers)."
             )
-        here = self._looks(seen)
+        here = self._followed(self._looks(seen), memories)
         offered = self.candidates.offered(here)  # (E, A, ...) (line 3)
         episodes, actions, radii = len(here), offered.shape[1], len(self.candidates.radii)
         shape = episodes, actions, radii, -1
@@ -231,6 +236,21 @@ class Planner:
         if math.isinf(self.rule.beta):
             return score.argmax(-1)
         return gain.argmax(-1)
+
+    def _followed(self, looks: Tensor, memories: Sequence[Memory] | None) -> Tensor:
+        """Looks that know what each episode saw and did before. (E, d) -> (E, d)"""
+        if self._follow is None or memories is None:
+            return looks
+        lasts = [(k, memory.last) for k, memory in enumerate(memories) if memory.last is not None]
+        if not lasts:
+            return looks
+        rows = [k for k, _ in lasts]
+        before, actions = (
+            torch.as_tensor(np.stack([getattr(last, name) for _, last in lasts])).to(looks)
+            for name in ("here", "action")
+        )
+        looks[rows] = self._follow(before, actions, looks[rows])
+        return looks
 
     def _looks(self, observations: np.ndarray) -> Tensor:
         """What models see of observations. (N, ...) -> (N, d)"""

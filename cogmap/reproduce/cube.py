@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from cogmap.config import METHOD
 from cogmap.explore.settings import Exploration
@@ -11,17 +12,31 @@ from cogmap.reproduce.grid import Job
 from cogmap.reproduce.scale import Scale
 from cogmap.settings import RunSettings
 
-WORLD = {"kind": "cube-single"}
-EXPERTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # The paper's rules ask every horizon; candidates and the steps that they are judged at are ours.
 RULES: dict[str, dict] = {"ours": {}, "gp": {"view": None}, "pap": {"view": None, "planner": "pap"}}
 FEW = 150  # pairs a model for the paper's rules, which take four times as long
-EPISODES, STEPS = 2000, 200  # of a mixture; control steps of each
+STEPS = 200  # control steps of an episode
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What models see, and how many there are."""
+
+    name: str  # that its folders and cells begin with
+    world: dict[str, Any]
+    episodes: int  # of a mixture
+    experts: tuple[float, ...]  # shares of expert episodes
+    seeds: int  # at most
+
+
+STATES = Seen("cube", {"kind": "cube-single"}, 2000, (0.0, 0.25, 0.5, 0.75, 1.0), 3)
+# Two cores draw the pictures of as many episodes in half an hour.
+PICTURES = Seen("cube-pictures", STATES.world | {"observation": "image"}, 600, (0.0, 0.25), 1)
 
 
 def cube(scale: Scale) -> list[Job]:
     """Five mixtures, three rules, and what a success rate must be read beside."""
-    models = [learned(scale, share, seed) for seed in range(scale.seeds) for share in EXPERTS]
+    models = mixtures(scale, STATES)
     tasks = [planned(scale, model, "ours", "held-out") for model in models]
     expert = [model for model in models if model.about["expert"] == 1.0]
     tasks += [planned(scale, model, rule, "lewm") for model in expert for rule in RULES]
@@ -31,45 +46,76 @@ def cube(scale: Scale) -> list[Job]:
     return [*references(scale), *tasks]
 
 
-def episodes(scale: Scale) -> int:
+def cube_pictures(scale: Scale) -> list[Job]:
+    """The same from pictures, two mixtures; the models are also shown OGBench's own pixels."""
+    models = mixtures(scale, PICTURES)
+    exact = PICTURES.world | {"pictures": "camera"}
+    return [
+        *(planned(scale, model, "ours", "held-out") for model in models),
+        *(planned(scale, model, rule, "held-out", FEW) for model in models for rule in RULES),
+        *(planned(scale, model, "ours", "held-out", FEW, world=exact) for model in models),
+    ]
+
+
+def mixtures(scale: Scale, seen: Seen) -> list[Job]:
+    """A run with every default of each mixture and training seed."""
+    seeds = range(min(scale.seeds, seen.seeds))
+    return [learned(scale, seen, share, seed) for seed in seeds for share in seen.experts]
+
+
+def episodes(scale: Scale, seen: Seen) -> int:
     """How many episodes every model learns from."""
-    return scale.gym["exploration"].steps // STEPS if "exploration" in scale.gym else EPISODES
+    return scale.gym["exploration"].steps // STEPS if "exploration" in scale.gym else seen.episodes
 
 
-def recorded(scale: Scale, policy: str) -> Job:
+def recorded(scale: Scale, seen: Seen, policy: str) -> Job:
     """As many episodes of one policy as any mixture needs, once."""
-    name, share = f"cube-{policy}", 1.0 if policy == "expert" else 0.0
-    told = Exploration(walk_steps=STEPS * episodes(scale), expert=share)
-    return Job(
-        name, work.explored, {"folder": scale.runs / name, "world": WORLD, "exploration": told}
-    )
+    name, share = f"{seen.name}-{policy}", 1.0 if policy == "expert" else 0.0
+    most = max(seen.experts) if policy == "expert" else 1 - min(seen.experts)
+    steps = STEPS * round(most * episodes(scale, seen))
+    told = Exploration(walk_steps=steps, expert=share)
+    arguments = {"folder": scale.runs / name, "world": seen.world, "exploration": told}
+    return Job(name, work.explored, arguments)
 
 
-def learned(scale: Scale, expert: float, seed: int) -> Job:
+def learned(scale: Scale, seen: Seen, expert: float, seed: int) -> Job:
     """A run with every default, on a share of expert episodes."""
-    count = episodes(scale)
-    parts = {"cube-expert": round(expert * count)}
-    parts["cube-noisy"] = count - parts["cube-expert"]
+    count = episodes(scale, seen)
+    experts = round(expert * count)
+    parts = {f"{seen.name}-expert": experts, f"{seen.name}-noisy": count - experts}
+    mixed = f"{seen.name}-mixture-{round(100 * expert)}"
     mixture = Job(
-        f"cube-mixture-{round(100 * expert)}",
+        mixed,
         work.mixed,
-        {"folder": scale.runs / f"cube-mixture-{round(100 * expert)}", "parts": parts},
-        needs=tuple(recorded(scale, policy) for policy in ("expert", "noisy")),
+        {"folder": scale.runs / mixed, "parts": parts},
+        needs=tuple(recorded(scale, seen, policy) for policy in ("expert", "noisy")),
     )
     settings = replace(RunSettings(seed=seed), **scale.gym)
-    arguments = {"world": WORLD, "settings": settings, "data": mixture.arguments["folder"]}
-    name = f"cube-{round(100 * expert)}-{seed}"
+    arguments = {"world": seen.world, "settings": settings, "data": mixture.arguments["folder"]}
+    name = f"{seen.name}-{round(100 * expert)}-{seed}"
     arguments |= {"folder": scale.runs / name, "device": scale.device}
     about = {"world": "cube-single", "method": METHOD, "train_seed": seed, "expert": expert}
     return Job(name, work.model, arguments, (mixture,), about=about)
 
 
-def planned(scale: Scale, of: Job, rule: str, tasks: str, episodes: int | None = None) -> Job:
-    """One rule on one set of pairs, or the first so many of them."""
+def planned(
+    scale: Scale,
+    of: Job,
+    rule: str,
+    tasks: str,
+    episodes: int | None = None,
+    *,
+    world: dict[str, Any] | None = None,
+) -> Job:
+    """One rule on one set of pairs, or the first so many of them, in the run's own world or not."""
     arguments = {"folder": of.arguments["folder"], "device": scale.device}
     arguments |= {"changes": RULES[rule], "tasks": tasks}
     arguments |= {"episodes": scale.episodes or episodes, "budget": scale.budget}
     cell, about = f"{of.name}/{rule}/{tasks}", of.about | {"variant": rule}
+    if episodes is not None and rule == "ours":
+        cell += f"/{episodes}"
+    if world is not None:
+        arguments["world"], cell = world, f"{cell}/{world['pictures']}"
     return Job(cell, work.planned_otherwise, arguments, (of,), measures=True, about=about)
 
 
@@ -79,7 +125,12 @@ def references(scale: Scale) -> list[Job]:
         Job(
             f"cube/references/{tasks}",
             work.references,
-            {"world": WORLD, "tasks": tasks, "episodes": scale.episodes, "budget": scale.budget},
+            {
+                "world": STATES.world,
+                "tasks": tasks,
+                "episodes": scale.episodes,
+                "budget": scale.budget,
+            },
             measures=True,
             about={"world": "cube-single", "variant": "", "train_seed": None, "expert": None},
         )

@@ -362,4 +362,5 @@ STUDIES: dict[str, Callable[[Scale], list[Job]]] = {
     "walks": walks,
     "gym": zoo.gym,
     "cube": cube.cube,
+    "cube-pictures": cube.cube_pictures,
 }

@@ -133,11 +133,19 @@ def wandered(folder: Path, device: Device, *, episodes: int, budget: int | None)
 
 
 def planned_otherwise(
-    folder: Path, device: Device, changes: dict[str, Any], **settings: Any
+    folder: Path,
+    device: Device,
+    changes: dict[str, Any],
+    world: Description | None = None,
+    **settings: Any,
 ) -> list[Row]:
-    """A run on a set of its world's tasks, with some of its own planning changed."""
+    """A run on a set of its world's tasks, with some of its own planning changed.
+
+    In its own world, or as it is described here.
+    """
     agent = Agent.load(folder, device=device)
-    result = evaluate(agent, planner=replace(agent.planning, **changes), **settings)
+    here, planning = None if world is None else _world(world), replace(agent.planning, **changes)
+    result = evaluate(agent, planner=planning, world=here, **settings)
     return [{**result.summary(), **trained(folder)}]
 
 

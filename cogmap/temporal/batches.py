@@ -114,7 +114,7 @@ def longest_lag(data: Trajectories, episodes: Episodes, settings: TemporalTraini
     """
     if settings.loss == "nce" or settings.recorded is None or settings.longest < 2:
         return None
-    if settings.target:  # of where x leads only a part is told, and no state to go on from
+    if settings.partial:  # of where x leads only a part is told, and no state to go on from
         return None
     if settings.recorded == "auto":
         return min(max(1, round(LAGS_BY_ROOT * math.sqrt(len(data)))), episodes.longest)

@@ -69,12 +69,30 @@ class StateTrunk(nn.Module):
         return self.layers(self.features(x))
 
 
+class Few(nn.Module):
+    """A trunk that lets few numbers through.
+
+    The contrast fills them with what tells targets apart best over all horizons: with what of a
+    state lasts, and not with what soon is otherwise. (N, d) -> (N, W)
+    """
+
+    def __init__(self, features: FourierFeatures, *, numbers: int, width: int) -> None:
+        super().__init__()
+        self.reduce = nn.Sequential(StateTrunk(features, width=width), nn.Linear(width, numbers))
+        self.layers = nn.Sequential(
+            nn.Linear(numbers, width), nn.SiLU(), nn.Linear(width, width), nn.SiLU()
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(self.reduce(x))
+
+
 class Part(nn.Module):
     """A trunk that is shown some numbers of a state: those that a goal is told in."""
 
     part: Tensor
 
-    def __init__(self, trunk: StateTrunk, part: Tensor) -> None:
+    def __init__(self, trunk: StateTrunk | Few, part: Tensor) -> None:
         super().__init__()
         self.trunk = trunk
         self.register_buffer("part", part, persistent=False)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from cogmap.errors import CogmapError
 from cogmap.temporal.encoders import (
     HORIZON_WIDTH,
+    Few,
     FourierFeatures,
     HorizonEmbedding,
     HorizonHead,
@@ -59,6 +60,8 @@ class TemporalConfig:
     """Numbers that a picture is reduced to by a convolution."""
     target: tuple[int, ...] = ()
     """Numbers of a state that targets show; empty: all."""
+    goal_numbers: int = 0
+    """Numbers that those are reduced to, which is learned; 0: not at all."""
 
     @property
     def sees(self) -> bool:
@@ -126,7 +129,7 @@ class TemporalModel(nn.Module):
             self.eye = Convolution(config.observation_shape, size=config.convolution_size)
         generator = torch.Generator().manual_seed(seed)
 
-        if config.target and config.tied:
+        if (config.target or config.goal_numbers) and config.tied:
             raise CogmapError("one encoder cannot see all for sources and a part for targets.")
         check_target(config.target, config.observation_shape)
 
@@ -141,7 +144,13 @@ class TemporalModel(nn.Module):
         self.source_trunk, self.source_head = encoder(every, cycles)
         self.target_trunk: StateTrunk | Part = self.source_trunk
         self.target_head: Mirror | HorizonHead = Mirror(self.source_head, turned=config.turned)
-        if config.target:
+        if config.goal_numbers:
+            part = torch.tensor(config.target or range(config.look_size))
+            plain = FourierFeatures(low[part], high[part], count=0, cycles=1, generator=generator)
+            few = Few(plain, numbers=config.goal_numbers, width=config.width)
+            self.target_trunk = Part(few, part)
+            self.target_head = HorizonHead(width=config.width, embedding=config.embedding)
+        elif config.target:
             part = torch.tensor(config.target)
             trunk, self.target_head = encoder(part, TARGET_CYCLES)
             self.target_trunk = Part(trunk, part)

@@ -52,6 +52,9 @@ class TemporalTraining:
     target: tuple[int, ...] = ()
     """Which numbers of an observation (0, 1, ...) a goal is told in; targets show no others. Empty:
     all. What leads to a cube in its place is then learned from every way of holding it."""
+    goal_numbers: int = 0
+    """How many numbers a goal is reduced to before it is scored, as is learned with all else: with
+    few of them, what lasts (of an arm and a cube in pictures, where the cube is). 0: not at all."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4
@@ -60,6 +63,8 @@ class TemporalTraining:
     """Updates between two checkpoints."""
 
     def __post_init__(self) -> None:
+        if self.goal_numbers < 0:
+            raise CogmapError(f"goal_numbers={self.goal_numbers}; give a number of them, or 0.")
         if self.steps < 0:
             raise CogmapError(f"steps={self.steps}; give at least 1, or 0 for the usual number.")
         for name in ("lags", "tau_max", "width", "embedding", "checkpoint_every"):
@@ -71,12 +76,15 @@ class TemporalTraining:
             raise CogmapError(f"negatives={self.negatives}; give a positive number.")
         if isinstance(self.recorded, int) and self.recorded < 1:
             raise CogmapError(f"recorded={self.recorded}; give at least 1 step, auto or None.")
-        if self.target and self.tied is True:
-            raise CogmapError("sources show what targets do not; with --target leave out --tied.")
-        if self.target and isinstance(self.recorded, int):
+        if self.partial and self.tied is True:
             raise CogmapError(
-                f"recorded={self.recorded}: horizons are composed of whole observations, which "
-                "--target leaves out; give --recorded None."
+                "sources show what targets do not; with --target or --goal-numbers leave out "
+                "--tied."
+            )
+        if self.partial and isinstance(self.recorded, int):
+            raise CogmapError(
+                f"recorded={self.recorded}: horizons are composed of whole observations, of which "
+                "--target and --goal-numbers show a part; give --recorded None."
             )
         if isinstance(self.recorded, int) and self.loss == "nce":
             raise CogmapError("the nce loss composes nothing; leave --recorded at auto.")
@@ -87,6 +95,11 @@ class TemporalTraining:
         return TAU_MAX if self.tau_max == "auto" else self.tau_max
 
     @property
+    def partial(self) -> bool:
+        """Whether targets show less than sources."""
+        return bool(self.target or self.goal_numbers)
+
+    @property
     def one_encoder(self) -> bool:
         """Whether sources and targets share theirs."""
-        return self.tied is not False and not self.target
+        return self.tied is not False and not self.partial

@@ -117,6 +117,7 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         bank_size=len(bank),
         encoder=choose_encoder(data, bank, settings.encoder),
         target=settings.target,
+        goal_numbers=settings.goal_numbers,
     )
     torch.manual_seed(seed)  # layers draw their first weights from the global generator
     low, high = -torch.ones(config.look_size), torch.ones(config.look_size)

@@ -245,7 +245,7 @@ class Terrain:
     @torch.no_grad()
     def _look(self, observations: np.ndarray) -> Tensor:
         given = torch.as_tensor(np.ascontiguousarray(observations))
-        looks = [self.agent.temporal.look(some.float()) for some in given.split(BATCH)]
+        looks = [self.agent.look(some.float()) for some in given.split(BATCH)]
         return torch.cat(looks)
 
     @torch.no_grad()

@@ -1,0 +1,1 @@
+"""Pictures as states: what is seen now and was seen before, and what was done in between."""
