@@ -196,11 +196,10 @@ def compare(folder: Path, device: Device) -> list[Row]:
 
 
 def trained(folder: Path) -> Row:
-    """How long both models took to train, by their own reports, on what, and by which code."""
+    """How long its models took to train, by their own reports, on what, and by which code."""
     seconds = 0.0
-    for part in ("temporal", "dynamics"):
-        lines = (folder / part / "metrics.jsonl").read_text().splitlines()
-        seconds += json.loads(lines[-1]).get("seconds", 0.0)
+    for report in sorted(folder.glob("*/metrics.jsonl")):
+        seconds += json.loads(report.read_text().splitlines()[-1]).get("seconds", 0.0)
     made = RunConfig.read(folder / "config.json").made
     about = {"training_minutes": round(seconds / 60, 2), "trained_on": made.get("hardware")}
     return about | {"training_commit": made.get("commit")}
