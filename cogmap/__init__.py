@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 
 # Threads of OpenMP that wait for each other spin, and where a neighbour holds one of the cores they
 # spin most of the time: training then fell to a third of its pace on two cores, to a fortieth on

@@ -23,7 +23,7 @@ ACTIONS = 4096  # about, of those taken that are kept
 FEW = 8  # seen rows of a goal; what leads to fewer is hardly learned
 FAR = 3.0  # typical changes of a number from the nearest seen row: nothing seen is like it
 LOOKED_AT = 1 << 16  # seen rows that are searched for a goal's
-NUMBERS = 500_000  # in all of them, where they are not pictures: a run folder keeps them
+NUMBERS, PICTURES = 500_000, 300  # in all rows that a run folder keeps; rows that are pictures
 
 Reached = Callable[[np.ndarray], np.ndarray]  # (n, ...) -> (n,) bool
 
@@ -88,8 +88,8 @@ class Seen:
     ) -> Seen:
         """Of a dataset; names default to x0, x1, ..."""
         shape = data.observation_shape
-        room = LOOKED_AT if len(shape) > 1 else min(LOOKED_AT, NUMBERS // shape[0])
-        step = max(1, len(data) // room)
+        room = PICTURES if len(shape) > 1 else min(LOOKED_AT, NUMBERS // shape[0])
+        step = max(1, -(-len(data) // room))
         rows = np.asarray(data.rows(np.arange(0, len(data), step)))
         actions = data.actions if data.controls else None
         if actions is not None:

@@ -217,3 +217,27 @@ def test_states_are_alike_wherever_on_the_table_they_are(world):
     nearer = here.copy()
     nearer[CUBE] += 0.1
     assert np.linalg.norm(world.likeness @ (nearer - here)) == pytest.approx(0.3 * 3**0.5)
+
+
+def test_pictures_that_a_world_does_not_have_are_refused():
+    from cogmap.commands.worlds import pictured
+
+    seen = CubeSingle(observation="image")
+    assert pictured(seen, "camera").pictures == "camera"
+    assert pictured(seen, "camera").conditions()["pictures"] == "camera"
+    with pytest.raises(CogmapError, match="--pictures grid: .*cube-single; it has quick and cam"):
+        pictured(seen, "grid")
+    maze = cogmap.PointMaze(cogmap.Maze.load("medium"), observation="image")
+    with pytest.raises(CogmapError, match="it has camera and grid"):
+        pictured(maze, "quick")
+
+
+def test_of_pictures_goals_are_few_learned_numbers_and_of_states_the_cubes_place():
+    settings = cogmap.RunSettings()
+    seen = CubeSingle(observation="image").settled(settings, tell=print)[1]
+    assert (seen.sight.frames, seen.temporal.goal_numbers, seen.temporal.target) == (4, 3, ())
+    told = CubeSingle().settled(settings, tell=print)[1]
+    assert (told.sight.frames, told.temporal.goal_numbers) == (0, 0)
+    assert told.temporal.target == (19, 20, 21)
+    own = cogmap.RunSettings(temporal=cogmap.TemporalTraining(goal_numbers=5))
+    assert CubeSingle().settled(own, tell=print)[1].temporal.target == ()

@@ -31,7 +31,7 @@ from cogmap.progress import Bars
 from cogmap.settings import RunSettings
 from cogmap.words import read
 
-EPISODES = 2000  # of 200 control steps
+EPISODES = {"state": 2000, "image": 600}  # of 200 control steps; pictures take longer to draw
 TAU_MAX, UPDATES = 64, 2500
 RECALLED, RADII = 32, (1, 2, 3, 4, 5)
 FRAMES, GOAL_NUMBERS = 4, 3  # pictures that a state is made of; numbers that tell a goal in one
@@ -105,7 +105,7 @@ class CubeSingle:
         """What moves does not move back alike; goals of states are told by the cube's place."""
         exploration, temporal = settings.exploration, settings.temporal
         if exploration.walk_steps == "auto":
-            exploration = replace(exploration, walk_steps=EPISODES * STEPS)
+            exploration = replace(exploration, walk_steps=EPISODES[self.observation] * STEPS)
         if temporal.tau_max == "auto":
             temporal = replace(temporal, tau_max=TAU_MAX)
         if temporal.tied == "auto":
@@ -156,7 +156,9 @@ class CubeSingle:
             bar = bars("episodes of the oracle", "part")
             record(folder, wanted, seed=seed, frames=frames, progress=bar)
         if not (folder / "held-out" / "meta.json").exists():
-            few: dict[Policy, int] = {policy: CHECKED for policy, n in wanted.items() if n}
+            few: dict[Policy, int] = {
+                policy: min(CHECKED, -(-n // 10)) for policy, n in wanted.items() if n
+            }
             record(folder / "held-out", few, seed=seed + CHECKED_SEED, frames=frames)
         data = Trajectories.load(folder)
         return pairs or data, transitions or data

@@ -81,7 +81,7 @@ class Recall:
     is from the gripper, not on where on the table both are.
     """
 
-    keys: np.ndarray  # (N, k) float32, of each recorded state
+    keys: np.ndarray  # (N, k) float16, of each recorded state
     actions: np.ndarray  # (N, H, action size) float16: one application of the dynamics each
     likeness: np.ndarray | None = None  # (k, d) float32; None: alike makes the keys
     alike: Alike | None = None  # kept in a folder of its own
@@ -106,12 +106,13 @@ class Recall:
         actions = np.stack([data.actions[rows + step] for step in range(length)], axis=1)
         actions = actions.astype(np.float16)
         if alike is not None:
-            return cls(alike.keys(torch.as_tensor(looks)).cpu().numpy(), actions, alike=alike)
+            keys = alike.keys(torch.as_tensor(looks)).cpu().numpy().astype(np.float16)
+            return cls(keys, actions, alike=alike)
         if likeness is None:
             spread = looks.std(axis=0)
             likeness = np.diag(1 / np.maximum(spread, LEAST_SPREAD * spread.max()))
         likeness = likeness.astype(np.float32)
-        return cls(looks @ likeness.T, actions, likeness)
+        return cls((looks @ likeness.T).astype(np.float16), actions, likeness)
 
     def save(self, path: Path) -> None:
         """Into a run folder, which may outlive its data."""
@@ -159,7 +160,7 @@ class Recalled:
         self.radii, self.count = radii, min(count, len(recall.keys))
         self.actions = np.zeros((0, recall.actions.shape[2]), np.float32)
         self._followed = torch.as_tensor(recall.actions.astype(np.float32))
-        self._keys = torch.as_tensor(recall.keys)
+        self._keys = torch.as_tensor(recall.keys.astype(np.float32))
         self._recall = recall
         self._squares = self._keys.square().sum(1)
         spread = self._followed.flatten(0, 1).std(0).clamp(min=1e-6)

@@ -45,6 +45,31 @@ def cube(rows: Sequence[Row], folder: Path) -> list[str]:
     return [note, "", *parts, *footer(rows, "cube")]
 
 
+def cube_pictures(rows: Sequence[Row], folder: Path) -> list[str]:
+    """The upper half from pictures: all pairs by ours, the first few by every rule."""
+    quick, exact = chosen(rows, pictures="quick"), chosen(rows, pictures="camera")
+    most, least = (f(row["episodes"] for row in rows) for f in (max, min))
+    rules = [rule for rule in LABELS if chosen(quick, variant=rule)]
+    header = ["expert episodes", f"ours, {most} pairs"]
+    header += [f"{LABELS[rule]}, {least} pairs" for rule in rules]
+    header += [f"ours, {least} pairs, OGBench's own pixels"]
+    table = [[*header, "the paper, PAP (quoted)", "LeWM (quoted)"]]
+    for share in sorted({row["expert"] for row in rows}):
+        mine = chosen(quick, expert=share)
+        cells = [both(chosen(mine, variant="ours", episodes=most))]
+        cells += [both(chosen(mine, variant=rule, episodes=least)) for rule in rules]
+        cells += [both(chosen(exact, expert=share))]
+        table.append([f"{share:.0%}", *cells, *(f"{v:.3f}" for v in paper.MIXTURES[share])])
+    minutes = [row["training_minutes"] for row in rows]
+    note = (
+        f"From 64 x 64 pictures; training seeds: {seeds_of(rows)}. Each cell: SR of all pairs; SR "
+        "[95 %] (n) of those that are not solved before anything is done. Quoted numbers are of "
+        f"all pairs. Training took {min(minutes):.1f} to {max(minutes):.1f} minutes a model, "
+        "recording not counted."
+    )
+    return [note, "", *markdown(table), *footer(rows, "cube-pictures")]
+
+
 def both(rows: Sequence[Row]) -> str:
     """SR of all pairs with its spread over seeds; of those that needed something to be done."""
     if not rows:

@@ -23,7 +23,7 @@ from cogmap.report.cells import (
     title,
     worlds_of,
 )
-from cogmap.report.cube import cube
+from cogmap.report.cube import cube, cube_pictures
 from cogmap.report.goals import maze_state, maze_vision, parts, readings, walks
 from cogmap.report.zoo import gym
 
@@ -216,4 +216,5 @@ PAGES: dict[str, Section] = {
     "walks": walks,
     "gym": gym,
     "cube": cube,
+    "cube-pictures": cube_pictures,
 }

@@ -65,7 +65,9 @@ def mixtures(scale: Scale, seen: Seen) -> list[Job]:
 
 def episodes(scale: Scale, seen: Seen) -> int:
     """How many episodes every model learns from."""
-    return scale.gym["exploration"].steps // STEPS if "exploration" in scale.gym else seen.episodes
+    if "exploration" not in scale.gym:
+        return seen.episodes
+    return scale.gym["exploration"].steps // STEPS * seen.episodes // STATES.episodes
 
 
 def recorded(scale: Scale, seen: Seen, policy: str) -> Job:

@@ -10,6 +10,7 @@ from cogmap.choices import Device
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.explore.settings import Exploration
 from cogmap.settings import RunSettings
+from cogmap.sight.settings import SightTraining
 from cogmap.temporal.settings import TemporalTraining
 
 MAZES = ("large", "giant")
@@ -57,6 +58,7 @@ class Scale:
             budget=10,
             gym={
                 "exploration": Exploration(walk_steps=4000),
+                "sight": SightTraining(steps=3, batch=8),
                 "temporal": TemporalTraining(steps=3, tau_max=8, batch=32, width=32),
                 "dynamics": DynamicsTraining(steps=20),
             },

@@ -48,7 +48,7 @@ def network(inputs: int, outputs: int) -> nn.Module:
 
 
 class Questions(nn.Module):
-    """A sight, and the networks that ask it the three questions; only the sight is kept."""
+    """A sight, and the networks that ask it the three questions; in the end only it is kept."""
 
     def __init__(self, sight: Sight, *, action_spread: Tensor) -> None:
         super().__init__()
@@ -137,18 +137,19 @@ def train_sight(
         progress=progress,
         track=track,
     )
+    runs.save_weights(folder, sight, config)  # all else has done its work
     return sight.eval()
 
 
 def load_sight(folder: Path, *, device: torch.device | str = "cpu") -> Sight | None:
-    """A trained sight from its folder; None where a run has none."""
+    """A trained sight from the folder of a finished run; None where a run has none."""
     path = folder / "config.json"
     if not path.exists():
         return None
     config = runs.settings_from(SightConfig, runs.read_json(path), where=str(path))
-    asked = Questions(Sight(config), action_spread=torch.ones(config.action_size))
-    runs.load_weights(folder, asked)
-    return asked.sight.to(device).eval()
+    sight = Sight(config)
+    runs.load_weights(folder, sight)
+    return sight.to(device).eval()
 
 
 @torch.no_grad()
