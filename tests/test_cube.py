@@ -9,7 +9,7 @@ import pytest
 
 import cogmap
 from cogmap.envs import cube, cube_pairs, handling
-from cogmap.envs.arm import CUBE, NAMES
+from cogmap.envs.arm import CUBE, NAMES, Arm
 from cogmap.envs.cube import CubeSingle, episodes_of
 from cogmap.envs.cube_pairs import LEWM_EPISODES, OFFSET, Pairs
 from cogmap.envs.kinds import restored
@@ -241,3 +241,17 @@ def test_of_pictures_goals_are_few_learned_numbers_and_of_states_the_cubes_place
     assert told.temporal.target == (19, 20, 21)
     own = cogmap.RunSettings(temporal=cogmap.TemporalTraining(goal_numbers=5))
     assert CubeSingle().settled(own, tell=print)[1].temporal.target == ()
+
+
+def test_references_draw_nothing(world, monkeypatch):
+    """A picture takes as long as many steps of the simulator."""
+    from cogmap.evaluation.evaluate import all_references
+
+    def drawn(self, **how):
+        raise AssertionError("a picture was drawn")
+
+    monkeypatch.setattr(Arm, "frame", drawn)
+    seen = CubeSingle(observation="image")
+    tasks = seen.tasks(None, episodes=2, budget=3, seed=0)
+    same = [[e.steps for e in r.episodes] for r in all_references(seen, tasks)]
+    assert same == [[e.steps for e in r.episodes] for r in all_references(world, tasks)]

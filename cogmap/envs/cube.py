@@ -198,6 +198,10 @@ class CubeSingle:
             self.arm, pairs, pictures=self.pictures if self.observation == "image" else None
         )
 
+    def undrawn(self) -> CubeSingle:
+        """The same for policies that do not look."""
+        return replace(self, observation="state")
+
     def references(self, tasks: Sequence[Task]) -> Mapping[str, Any]:
         """What a success rate must be read beside: doing nothing, and what the oracle did."""
         some = Pairs.packaged().some([int(task.start[0]) for task in tasks])

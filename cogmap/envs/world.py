@@ -180,6 +180,14 @@ class Judged(Protocol):
 
 
 @runtime_checkable
+class Drawn(Protocol):
+    """A world that may draw what is seen, which takes time."""
+
+    def undrawn(self) -> World:
+        """The same for policies that do not look."""
+
+
+@runtime_checkable
 class Referred(Protocol):
     """A world with references of its own for a success rate, besides the random policy."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cogmap.agent import Agent
 from cogmap.config import METHOD
-from cogmap.envs.world import Referred, Task, TaskSet, World, map_of
+from cogmap.envs.world import Drawn, Referred, Task, TaskSet, World, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.metrics import success_rate, wilson_interval
 from cogmap.evaluation.rollout import (
@@ -231,20 +231,28 @@ def all_references(world: World, tasks: TaskSet) -> list[Evaluation]:
     ends = [] if world.map is None else [ceiling(world, tasks)]
     if isinstance(world, Referred):
         ends += [
-            run(world, tasks, policy, name=name, method=name)
+            run(unwatched(world), tasks, policy, name=name, method=name)
             for name, policy in world.references(tasks.tasks).items()
         ]
     return [floor(world, tasks), *ends]
 
 
 def floor(world: World, tasks: TaskSet) -> Evaluation:
-    """The random policy. In a maze it acts on positions: it does not look at pictures.
+    """The random policy, which does not look at pictures.
 
-    There it takes a fresh action at each simulator step; elsewhere it holds as long as the planner.
+    In a maze it takes a fresh action at each simulator step; elsewhere it holds one as long as the
+    planner does.
     """
-    here = world if world.map is None else world.map.positions()
+    here = unwatched(world)
     policy = RandomPolicy(here, seed=tasks.seed, hold=world.hold if world.map is None else 1)
     return run(here, tasks, policy, name="random policy (floor)", method="random")
+
+
+def unwatched(world: World) -> World:
+    """The same world for policies that do not look at pictures."""
+    if world.map is not None:
+        return world.map.positions()
+    return world.undrawn() if isinstance(world, Drawn) else world
 
 
 def ceiling(world: World, tasks: TaskSet) -> Evaluation:
