@@ -147,6 +147,10 @@ def test_a_planner_decides_on_what_was_seen_and_done_before(trained, tmp_path):
         before = memory.places[-2]
         np.testing.assert_allclose(last.here[4:12], before[:8], atol=1e-6)
         assert not np.allclose(last.here[12:14], 0)
+        # Asked what it would decide on, a planner says what it then decides on.
+        asked = controller.planner.here(data.observations[3:4], [memory])
+        controller.act(data.observations[3])
+        np.testing.assert_allclose(asked[0], controller.decision.here, atol=1e-6)
     # A goal is one picture: what was seen before it does not matter.
     planner = agent.planner()
     with torch.no_grad():

@@ -158,7 +158,7 @@ class Planner:
                 f"observations {seen.shape} and goals {wanted.shape} must be of one shape "
                 "(episodes, numbers), or goals sets of such (episodes, rows, numbers)."
             )
-        here = self._followed(self._looks(seen), memories)
+        here = self.here(seen, memories)
         offered = self.candidates.offered(here)  # (E, A, ...) (line 3)
         episodes, actions, radii = len(here), offered.shape[1], len(self.candidates.radii)
         shape = episodes, actions, radii, -1
@@ -237,8 +237,10 @@ class Planner:
             return score.argmax(-1)
         return gain.argmax(-1)
 
-    def _followed(self, looks: Tensor, memories: Sequence[Memory] | None) -> Tensor:
-        """Looks that know what each episode saw and did before. (E, d) -> (E, d)"""
+    @torch.no_grad()
+    def here(self, observations: np.ndarray, memories: Sequence[Memory] | None = None) -> Tensor:
+        """Looks that know what each episode saw and did before. (E, ...) -> (E, d)"""
+        looks = self._looks(observations)
         if self._follow is None or memories is None:
             return looks
         lasts = [(k, memory.last) for k, memory in enumerate(memories) if memory.last is not None]

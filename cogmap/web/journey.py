@@ -41,6 +41,11 @@ class WatchedPolicy(PlannerPolicy):
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         return super().act(episodes, observations, goals)
 
+    def look(self, observations: np.ndarray) -> np.ndarray:
+        """What the only episode is decided on next. (1, ...) -> (1, d)"""
+        memories = [self._memories.setdefault(0, Memory())]
+        return self.planner.here(observations, memories).cpu().numpy()
+
     def progress(self) -> list[list[float]]:
         """Of each candidate at its best radius, at each horizon asked. (A, t)"""
         radius = self.options.value[0].argmax(-1)
@@ -112,7 +117,7 @@ class Journey:
         observation = self.running.observe(np.array([0]))
         if not np.isfinite(observation).all():
             raise CogmapError("the environment shows NaN or infinity; it has left its range.")
-        look = self.terrain.look(observation)
+        look = self.policy.look(observation)
         return {
             "observation": as_numbers(look[0]),
             "place": as_place(self.terrain.places(look, self.tau, self.method)[0]),
