@@ -50,7 +50,7 @@ class Points(nn.Module):
 
     A map says how much each of its pixels is like something, as a distribution over them. Its mean
     is a place that is known to a fraction of a pixel and moves as the thing does, wherever it is;
-    layers that pool know neither (of as many pictures they learn a third of it, docs/cube.md).
+    strided layers know neither, and learn less of as few pictures (docs/experiments.md, round 39).
     """
 
     across: Tensor

@@ -5,8 +5,8 @@
     what was done between this picture and the next                     (one action)
 
 The first asks for all that lasts, the second for how things lie to each other as far as whoever
-acted cared, the third for what actions move. None alone tells depth as well as all three together
-(docs/cube.md). Where actions were drawn blindly the second asks for nothing.
+acted cared, the third for what actions move. The first alone tells depth less well than all three
+(docs/experiments.md, round 39). Where actions were drawn blindly the second asks for nothing.
 """
 
 from __future__ import annotations
