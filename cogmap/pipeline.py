@@ -239,6 +239,17 @@ def looked_at(data: Trajectories, model: TemporalModel) -> Trajectories:
     return dataclasses.replace(data, table=None, index=None, observations=looks)
 
 
+def check_sight(settings: RunSettings, shape: tuple[int, ...], *, controls: bool) -> None:
+    """Raises where no states can be made of several looks and the actions in between."""
+    asked = f"sight.frames={settings.sight.frames}"
+    if len(shape) != 3:
+        raise CogmapError(f"{asked}: observations of shape {shape} are no pictures; leave it out.")
+    if not controls:
+        raise CogmapError(f"{asked}: what was done between pictures is not recorded; leave it out.")
+    if settings.temporal.tied is True or settings.temporal.target:
+        raise CogmapError(f"{asked}: a goal is one picture; leave out --tied and --target.")
+
+
 def check(world: World | None, config: RunConfig) -> None:
     """Everything that can be wrong with a run, before anything is written."""
     settings = config.settings
@@ -246,6 +257,8 @@ def check(world: World | None, config: RunConfig) -> None:
     if config.data is None:
         if world is None:
             raise CogmapError("give --maze to explore, or --data to train on.")
+        if settings.sight.frames:
+            check_sight(settings, world.observation_shape, controls=world.map is None)
         check_encoder(settings.temporal.encoder, world.observation_shape)
         check_target(settings.temporal.target, world.observation_shape)
         world.check(settings.exploration, tau_max=settings.temporal.longest)
@@ -253,6 +266,8 @@ def check(world: World | None, config: RunConfig) -> None:
     pairs = Trajectories.load(config.data)
     check_encoder(settings.temporal.encoder, pairs.observation_shape)
     check_target(settings.temporal.target, pairs.observation_shape)
+    if settings.sight.frames:
+        check_sight(settings, pairs.observation_shape, controls=has_transitions(pairs))
     pairs.check_finite()
     Episodes(pairs).check_horizon(settings.temporal.longest)
     if config.dynamics_data is not None:

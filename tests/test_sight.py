@@ -1,5 +1,7 @@
 """Pictures as states: what a look knows, and what a state remembers."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -183,3 +185,26 @@ def test_what_cannot_be_seen_so_is_said_before_anything_is_learned(tmp_path):
     blind = Trajectories(data.episode_starts, data.observations)
     with pytest.raises(CogmapError, match="what was done between pictures"):
         train_sight(blind, settings, tmp_path, tau_max=8, device="cpu")
+
+
+def test_a_run_that_cannot_see_so_is_refused_before_anything_is_written(tmp_path):
+    data, _ = pushed(episodes=2, length=20)
+    data.save(tmp_path / "seen")
+    blind = Trajectories(data.episode_starts, data.observations, controls=False)
+    blind.save(tmp_path / "blind")
+    settings = cogmap.RunSettings(
+        sight=SightTraining(frames=2), temporal=cogmap.TemporalTraining(tau_max=8)
+    )
+    tied = cogmap.TemporalTraining(tau_max=8, tied=True)
+    maze = cogmap.PointMaze(cogmap.Maze.load("medium"))
+    seeing = cogmap.PointMaze(cogmap.Maze.load("medium"), observation="image")
+    for words, world, told, folder in (
+        ("are no pictures", maze, settings, None),
+        ("is not recorded", seeing, settings, None),
+        ("is not recorded", None, settings, "blind"),
+        ("a goal is one picture", None, dataclasses.replace(settings, temporal=tied), "seen"),
+    ):
+        where = None if folder is None else tmp_path / folder
+        with pytest.raises(CogmapError, match=words):
+            cogmap.train(world, told, tmp_path / "run", data=where)
+        assert not (tmp_path / "run").exists()

@@ -35,7 +35,7 @@ class AlikeConfig:
 
 @dataclass(frozen=True)
 class AlikeTraining:
-    """How it is trained; nothing depends on it closely."""
+    """How it is trained."""
 
     steps: int = 1500
     learning_rate: float = 2e-3
