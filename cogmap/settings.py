@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cogmap.choices import Device
+from cogmap.choices import LATER, Device
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import check_seed
 from cogmap.explore.settings import Exploration
@@ -19,7 +19,7 @@ class RunSettings:
 
     exploration: Exploration = field(default_factory=Exploration)
     """What to record."""
-    sight: SightTraining = field(default_factory=SightTraining)
+    sight: SightTraining = field(default_factory=SightTraining, metadata=LATER)
     """How to learn to see, where one picture does not tell the state."""
     temporal: TemporalTraining = field(default_factory=TemporalTraining)
     """How to learn the temporal model."""

@@ -1,5 +1,6 @@
 """A grid runs what is missing, once, and knows rows that were made with other settings."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cogmap.choices import LATER
 from cogmap.errors import CogmapError
 from cogmap.planning.settings import Planning
 from cogmap.reproduce.grid import Job, outstanding, read_cells, run_grid
@@ -212,3 +214,20 @@ def test_a_worker_ends_with_a_study_that_was_killed(tmp_path):
         time.sleep(0.1)
     os.kill(worker, 9)
     raise AssertionError("the worker went on")
+
+
+def test_a_setting_that_came_later_leaves_hashes_alone_until_it_is_set():
+    @dataclasses.dataclass(frozen=True)
+    class Before:
+        steps: int = 3
+
+    @dataclasses.dataclass(frozen=True)
+    class Since:
+        steps: int = 3
+        width: int = dataclasses.field(default=8, metadata=LATER)
+
+    def hashed(told):
+        return Job("cell", print, {"settings": told}).fingerprint
+
+    assert hashed(Before()) == hashed(Since())
+    assert hashed(Since(width=9)) not in (hashed(Before()), hashed(Since(width=10)))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from cogmap.choices import Unexplored
+from cogmap.choices import LATER, Unexplored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Exploration:
     action_steps: int | Literal["auto"] = "auto"
     """Random actions for the local dynamics, each held for one decision, beside a lattice walk.
     auto: 100,000, or 50 a state of a maze with more than 2,000 of them."""
-    expert: float = 1.0
+    expert: float = field(default=1.0, metadata=LATER)
     """In cube-single: share of the episodes that the expert plays, the others being noisy."""
     coverage: float = 1.0
     """Share c of the world that the walk may enter."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from cogmap.choices import LATER
 from cogmap.errors import CogmapError
 
 
@@ -22,7 +23,7 @@ class Planning:
     """Whether places that were seen before come last."""
     directions: int = 32
     """Candidate actions of each decision, where the world's actions can be divided up."""
-    recalled: int = 0
+    recalled: int = field(default=0, metadata=LATER)
     """Candidates that are recalled instead: what was done in the recorded states most like the
     present one. 0: the world's own."""
 

@@ -57,10 +57,18 @@ class Job:
 def plain(value: Any) -> Any:
     """Settings as JSON has them."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        told = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {name: part for name, part in told.items() if name not in usual_since(value)}
     if isinstance(value, dict):
         return {name: plain(part) for name, part in value.items()}
     return [plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def usual_since(settings: Any) -> set[str]:
+    """Fields that came after rows were measured and are as they were then, unsaid (LATER)."""
+    later = [f for f in dataclasses.fields(settings) if f.metadata.get("later")]
+    usual = type(settings)()
+    return {f.name for f in later if getattr(settings, f.name) == getattr(usual, f.name)}
 
 
 class Executor(Protocol):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from cogmap.choices import LATER
 from cogmap.errors import CogmapError
 
 UPDATES, TAU_MAX = 6000, 8192  # in a maze
@@ -49,10 +50,10 @@ class TemporalTraining:
     tied: bool | Literal["auto"] = "auto"
     """One encoder for sources and targets, a quarter of its units turned: right where the walk is
     as likely backwards. auto: in mazes."""
-    target: tuple[int, ...] = ()
+    target: tuple[int, ...] = field(default=(), metadata=LATER)
     """Which numbers of an observation (0, 1, ...) a goal is told in; targets show no others. Empty:
     all. What leads to a cube in its place is then learned from every way of holding it."""
-    goal_numbers: int = 0
+    goal_numbers: int = field(default=0, metadata=LATER)
     """How many numbers a goal is reduced to before it is scored, as is learned with all else: with
     few of them, what lasts (of an arm and a cube in pictures, where the cube is). 0: not at all."""
     learning_rate: float = 2e-3
