@@ -16,7 +16,7 @@ from cogmap.controller import Controller
 from cogmap.dynamics.model import Dynamics
 from cogmap.dynamics.train import load_dynamics
 from cogmap.envs.kinds import restored
-from cogmap.envs.world import Coded, World, map_of
+from cogmap.envs.world import Coded, World, fitting, map_of
 from cogmap.errors import CogmapError
 from cogmap.goals import Goal, Seen, Wanted
 from cogmap.planning.alike import load_alike
@@ -24,6 +24,7 @@ from cogmap.planning.candidates import Candidates, Offer, Recall
 from cogmap.planning.objective import Rule, rule
 from cogmap.planning.planner import Planner, Scorer
 from cogmap.planning.settings import Planning
+from cogmap.rival import Rival
 from cogmap.sight.model import Sight
 from cogmap.sight.train import load_sight
 from cogmap.temporal.model import TemporalModel
@@ -32,6 +33,15 @@ from cogmap.temporal.train import load_temporal
 from cogmap.theory.scorer import ExactScorer
 
 SEEN, RECALL, ALIKE, SIGHT = "seen.npz", "recall.npz", "alike", "sight"  # of a run folder
+
+
+def load(
+    folder: str | Path, *, world: World | None = None, device: Device = "auto"
+) -> Agent | Rival:
+    """A run folder of our method or of a rival; `world` where it is not one of the package's."""
+    config = Path(folder) / "config.json"
+    ours = not config.exists() or RunConfig.read(config).method == METHOD
+    return (Agent if ours else Rival).load(folder, world=world, device=device)
 
 
 @dataclass(frozen=True)
@@ -97,19 +107,7 @@ class Agent:
 
     def acting_in(self, world: World | None) -> World:
         """The world to act in: the given one, else its own. Raises where the two do not fit."""
-        here = world or self.world
-        if here is None:
-            raise CogmapError(
-                "this run was trained on data without a world to act in; lead your own system by "
-                "agent.controller(goal), or give --maze for data of a maze."
-            )
-        shape = self.observation_shape
-        if here.observation_shape != shape:
-            raise CogmapError(
-                f"the model sees observations of shape {shape}; {here.name} shows "
-                f"{here.observation_shape}."
-            )
-        return here
+        return fitting(world or self.world, self.observation_shape)
 
     def planner(
         self,

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import tyro
 
+from cogmap.baselines.settings import MethodName, RivalTraining
 from cogmap.choices import Device, Unexplored
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
@@ -50,8 +51,9 @@ class Explore:
     """Folder to write."""
     policy: Literal["expert", "noisy"] = "expert"
     """In cube-single: the oracle, or the same with one action in ten a random one."""
-    walk: Literal["lattice", "actions"] = "lattice"
-    """The paper's lattice walk, or uniform random actions in the simulator."""
+    walk: Literal["lattice", "actions", "navigate"] = "lattice"
+    """The paper's lattice walk, uniform random actions in the simulator, or OGBench's navigate
+    data, which an oracle leads from goal to goal."""
     observation: Literal["state", "image"] = "state"
     """Positions, or 64 x 64 pictures from OGBench's overhead camera."""
     steps: int = 1_000_000
@@ -132,6 +134,8 @@ class Train:
     """Train on this dataset instead of exploring."""
     dynamics_data: Path | None = None
     """Train the local dynamics on this dataset; by default on --data if it has actions."""
+    method: Literal["cogmap"] | MethodName = "cogmap"
+    """What to learn: our models, or a rival's policy and value (docs/rivals.md)."""
     resume: Path | None = None
     """Continue the run in this folder with its own settings."""
     config: Path | None = None
@@ -152,6 +156,8 @@ class Train:
     """How to learn the local dynamics."""
     planning: Planning = field(default_factory=Planning)
     """How to plan with the run, unless `cogmap evaluate` is told otherwise."""
+    rival: RivalTraining = field(default_factory=RivalTraining)
+    """How to train a rival."""
 
 
 @dataclass(frozen=True, kw_only=True)

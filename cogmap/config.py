@@ -11,6 +11,7 @@ from typing import Any
 
 import cogmap
 from cogmap import devices, runs
+from cogmap.baselines.settings import RivalTraining
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
@@ -27,6 +28,7 @@ GROUPS = {
     "temporal": TemporalTraining,
     "dynamics": DynamicsTraining,
     "planning": Planning,
+    "rival": RivalTraining,
 }
 
 
@@ -49,11 +51,12 @@ class RunConfig:
         *,
         data: Path | None = None,
         dynamics_data: Path | None = None,
+        method: str = METHOD,
     ) -> RunConfig:
         """Of a run that begins here and now."""
         made = {"version": cogmap.__version__, "commit": runs.commit()}
         made["hardware"] = devices.hardware()
-        return cls(settings, world, data, dynamics_data, made=made)
+        return cls(settings, world, data, dynamics_data, method, made)
 
     @property
     def fingerprint(self) -> str:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from cogmap import devices
+from cogmap import devices, runs
 from cogmap.agent import ALIKE, RECALL, SEEN, SIGHT, Agent
 from cogmap.checks import check_run
-from cogmap.config import RunConfig
+from cogmap.config import METHOD, RunConfig
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.train import train_dynamics
@@ -27,17 +27,11 @@ from cogmap.settings import RunSettings
 from cogmap.sight.train import remembered, train_sight
 from cogmap.temporal.model import TemporalModel, check_encoder, check_target
 from cogmap.temporal.train import settled, train_temporal
-from cogmap.training import Track, untracked
+from cogmap.training import Tracker, no_tracker
 
 PICTURES_AT_ONCE = 256
 HELD_OUT = 0.05  # of the episodes of a log
 CHECKS = "checks.json"  # of a run folder
-Tracker = Callable[[str], Track]  # by part: what is told each row of its metrics
-
-
-def no_tracker(part: str) -> Track:
-    """metrics.jsonl alone."""
-    return untracked
 
 
 def train(
@@ -60,11 +54,7 @@ def train(
     """
     settings = RunSettings() if settings is None else settings
     folder = Path(folder)
-    if (folder / "config.json").exists():
-        raise CogmapError(
-            f"{folder} holds a run already; continue it with --resume {folder}, "
-            "or choose another --out."
-        )
+    runs.check_new_run(folder)
     if world is not None:
         world, settings = world.settled(settings, tell=tell)
     elif data is not None:
@@ -97,6 +87,8 @@ def resume(
     `world` is needed for a world that is not one of the package's.
     """
     config = RunConfig.read(Path(folder) / "config.json")
+    if config.method != METHOD:
+        raise CogmapError(f"{folder} holds a run of {config.method}, not of {METHOD}.")
     here = world or restored(config.world)
     return _run(here, config, Path(folder), bars, tell, track)
 

@@ -51,6 +51,15 @@ def check_new_folder(folder: Path) -> None:
         raise CogmapError(f"{folder} is not empty; choose another --out.")
 
 
+def check_new_run(folder: Path) -> None:
+    """Raises where a folder holds a run."""
+    if (folder / "config.json").exists():
+        raise CogmapError(
+            f"{folder} holds a run already; continue it with --resume {folder}, "
+            "or choose another --out."
+        )
+
+
 def check_writable(path: Path) -> None:
     """Raises unless a file can be written there; leaves nothing behind."""
     if path.is_dir():

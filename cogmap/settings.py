@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cogmap.baselines.settings import RivalTraining
 from cogmap.choices import LATER, Device
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import check_seed
@@ -27,6 +28,8 @@ class RunSettings:
     """How to learn the local dynamics."""
     planning: Planning = field(default_factory=Planning)
     """How to plan with the run, unless it is told otherwise."""
+    rival: RivalTraining = field(default_factory=RivalTraining, metadata=LATER)
+    """How to learn where it is not our method that does (docs/rivals.md)."""
     seed: int = 0
     """The run's only source of randomness."""
     device: Device = "auto"

@@ -86,6 +86,14 @@ def untracked(row: Mapping[str, float]) -> None:
     """Nobody else is told."""
 
 
+Tracker = Callable[[str], Track]  # by part of a run
+
+
+def no_tracker(part: str) -> Track:
+    """metrics.jsonl alone."""
+    return untracked
+
+
 def train(
     model: nn.Module,
     loss: Loss,

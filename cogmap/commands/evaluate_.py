@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cogmap import devices, runs
-from cogmap.agent import Agent
+from cogmap.agent import load
 from cogmap.cli import Evaluate, command_of
 from cogmap.commands.worlds import EpisodeBar, planning_for, warn_of_goal, world_for
 from cogmap.config import RunConfig, fingerprint
@@ -16,7 +16,7 @@ from cogmap.report.tables import as_text, result_rows
 
 
 def run(settings: Evaluate) -> None:
-    agent = Agent.load(settings.run, device=settings.device)
+    agent = load(settings.run, device=settings.device)
     world = world_for(agent, settings)
     told = settings.goal, settings.start, settings.stay
     if world.map is not None and any(value is not None for value in told):

@@ -13,6 +13,7 @@ from cogmap.commands.worlds import bars
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.album import Album
 from cogmap.envs.camera import check_camera
+from cogmap.envs.guided import collect_navigate
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.wandering import collect_actions, collect_walk
@@ -75,6 +76,8 @@ def wander(maze: Maze, settings: Explore) -> Trajectories:
             coverage=settings.coverage,
             unexplored=settings.unexplored,
         )
+    if settings.walk == "navigate":
+        return navigated(maze, settings)
     return collect_actions(
         maze,
         PointMaze(maze, physics=settings.physics).simulator(),
@@ -86,6 +89,17 @@ def wander(maze: Maze, settings: Explore) -> Trajectories:
         unexplored=settings.unexplored,
         progress=bars("exploring", "step"),
     )
+
+
+def navigated(maze: Maze, settings: Explore) -> Trajectories:
+    """Led by OGBench's oracle, in its episodes."""
+    usual = Explore(out=settings.out)
+    for name in ("episodes", "coverage", "unexplored", "hold"):
+        if getattr(settings, name) != getattr(usual, name):
+            raise CogmapError(f"--{name}: navigate data is as OGBench records it; leave it out.")
+    physics = PointMaze(maze, physics=settings.physics).simulator()
+    bar = bars("navigating", "step")
+    return collect_navigate(maze, physics, rows=settings.steps, seed=settings.seed, progress=bar)
 
 
 def seen_rows(data: Trajectories, album: Album, settings: Explore) -> Trajectories:

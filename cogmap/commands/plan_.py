@@ -6,16 +6,17 @@ import math
 
 import numpy as np
 
-from cogmap.agent import Agent
+from cogmap.agent import Agent, load
 from cogmap.cli import Plan
 from cogmap.commands.worlds import filmed, planning_for, warn_of_goal, world_for
 from cogmap.envs.world import map_of
 from cogmap.errors import CogmapError
-from cogmap.evaluation.evaluate import plan
-from cogmap.evaluation.rollout import Episode, PlannerPolicy, as_they_run
+from cogmap.evaluation.evaluate import acting_of, plan
+from cogmap.evaluation.rollout import Episode, as_they_run
 from cogmap.report.routes import save_routes
 from cogmap.report.tables import as_text
 from cogmap.report.video import write_strip, write_video
+from cogmap.rival import Rival
 from cogmap.runs import check_writable
 
 
@@ -23,7 +24,7 @@ def run(settings: Plan) -> None:
     for path in (settings.figure, settings.video):
         if path is not None:
             check_writable(path)
-    agent = Agent.load(settings.run, device=settings.device)
+    agent = load(settings.run, device=settings.device)
     if agent.world is None and settings.maze is None:
         agent.acting_in(None)  # says what a run of a log is for
     if agent.world is not None and agent.world.map is None:
@@ -47,20 +48,25 @@ def run(settings: Plan) -> None:
         score=settings.score,
         every_horizon=settings.every_horizon,
     )
-    print(as_text(decision_rows(episode)))
+    if episode.decisions:
+        print(as_text(decision_rows(episode)))
     outcome = "reached the goal" if episode.success else "did not reach the goal"
     print(
         f"{outcome} in {episode.steps} simulator steps: {episode.length:.1f} units, "
         f"shortest {episode.shortest:.1f}, SPL {episode.efficiency:.2f}"
     )
     if settings.figure is not None:
-        title = f"{planning.planner}: {episode.length:.0f} units, shortest {episode.shortest:.0f}"
-        tau_max = settings.tau_max or agent.temporal.config.tau_max
+        name, tau_max = "", settings.tau_max
+        if isinstance(agent, Rival):
+            name = agent.method
+        elif planning is not None:
+            name, tau_max = planning.planner, tau_max or agent.temporal.config.tau_max
+        title = f"{name}: {episode.length:.0f} units, shortest {episode.shortest:.0f}"
         save_routes(plane.maze, [(title, [episode])], settings.figure, tau_max=tau_max)
         print(f"drawn -> {settings.figure}")
 
 
-def without_map(agent: Agent, settings: Plan) -> None:
+def without_map(agent: Agent | Rival, settings: Plan) -> None:
     """One episode of a world that has resets and goals in words, maybe filmed."""
     world = world_for(agent, settings)
     warn_of_goal(agent, world)
@@ -68,18 +74,20 @@ def without_map(agent: Agent, settings: Plan) -> None:
     if wanted:
         world = filmed(world, settings.video)
     tasks = world.tasks(None, episodes=1, budget=settings.budget, seed=settings.seed)
-    planner = agent.planner(
+    acting = acting_of(
+        agent,
+        world,
         planning_for(agent, settings),
-        world=world,
         tau_max=settings.tau_max,
         score=settings.score,
         every_horizon=settings.every_horizon,
     )
-    policy = PlannerPolicy(planner, hold=world.hold)
     running = world.begin(tasks.tasks)
     frames = []
     episodes: list[Episode] = []
-    for episodes in as_they_run(world, tasks.tasks, policy, budget=tasks.budget, running=running):  # noqa: B007
+    for episodes in as_they_run(  # noqa: B007
+        world, tasks.tasks, acting.policy, budget=tasks.budget, running=running
+    ):
         if wanted:
             frames.append(running.frame(0))  # type: ignore[attr-defined]
     [episode] = episodes
@@ -88,7 +96,8 @@ def without_map(agent: Agent, settings: Plan) -> None:
         action = ", ".join(f"{value:.2g}" for value in decision.action)
         asked = f"{decision.taus[0]}-{decision.taus[-1]}"
         rows.append([str(number), action, asked, str(decision.horizon), f"{decision.value:.3g}"])
-    print(as_text(rows))
+    if episode.decisions:
+        print(as_text(rows))
     outcome = "reached the goal" if episode.success else "did not reach the goal"
     held = "" if episode.stayed is None else f"; there for {episode.stayed:.0%} of the time since"
     print(f"{outcome} in {episode.steps} simulator steps{held}")

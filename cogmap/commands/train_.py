@@ -6,17 +6,18 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
+from cogmap import pipeline, rival
+from cogmap.agent import Agent
 from cogmap.cli import Train
 from cogmap.commands.worlds import bars
-from cogmap.config import RunConfig
+from cogmap.config import METHOD, RunConfig
 from cogmap.envs.kinds import restored
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.world import World
 from cogmap.errors import CogmapError
-from cogmap.pipeline import Tracker, no_tracker, resume, train
 from cogmap.settings import RunSettings
-from cogmap.training import Track
+from cogmap.training import Track, Tracker, no_tracker
 
 # What only a Gymnasium environment reads, and what only a maze does.
 GYM_FLAGS = ("env_package", "env_kwargs", "hold", "names", "goal", "start", "stay")
@@ -31,27 +32,47 @@ def run(settings: Train) -> None:
                 "--resume goes on with the run's own settings; leave out all flags but --track."
             )
         folder = settings.resume
-        agent = resume(folder, bars=bars, tell=print, track=tracker(settings.track, folder))
+        agent = resumed(folder, tracker(settings.track, folder))
     elif settings.out is None:
         raise CogmapError("give --out, the run folder to write (or --resume to continue one).")
     else:
         folder = settings.out
-        world, run_settings, data, dynamics_data = wanted(settings)
-        agent = train(
+        agent = begun(settings, folder, tracker(settings.track, folder))
+    print(f"trained -> {folder}")
+    if agent.world is not None:
+        print(f"next: cogmap evaluate {folder}")
+    elif isinstance(agent, rival.Rival):
+        print(f'next, in Python: cogmap.Rival.load("{folder}").act(observations, goals)')
+    else:
+        print(f'next, in Python: cogmap.Agent.load("{folder}").controller(goal)')
+
+
+def begun(settings: Train, folder: Path, track: Tracker) -> Agent | rival.Rival:
+    """A new run, of our method or of a rival."""
+    world, given, data, dynamics_data = wanted(settings)
+    if settings.method == "cogmap":
+        return pipeline.train(
             world,
-            run_settings,
+            given,
             folder,
             data=data,
             dynamics_data=dynamics_data,
             bars=bars,
             tell=print,
-            track=tracker(settings.track, folder),
+            track=track,
         )
-    print(f"trained -> {folder}")
-    if agent.world is not None:
-        print(f"next: cogmap evaluate {folder}")
-    else:
-        print(f'next, in Python: cogmap.Agent.load("{folder}").controller(goal)')
+    if dynamics_data is not None:
+        raise CogmapError(f"--dynamics-data: {settings.method} learns from --data alone.")
+    return rival.train(
+        world, settings.method, given, folder, data=data, bars=bars, tell=print, track=track
+    )
+
+
+def resumed(folder: Path, track: Tracker) -> Agent | rival.Rival:
+    """A run that goes on, whatever its method."""
+    if RunConfig.read(folder / "config.json").method == METHOD:
+        return pipeline.resume(folder, bars=bars, tell=print, track=track)
+    return rival.resume(folder, bars=bars, track=track)
 
 
 def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Path | None]:
@@ -76,6 +97,7 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
         temporal=settings.temporal,
         dynamics=settings.dynamics,
         planning=settings.planning,
+        rival=settings.rival,
         seed=settings.seed,
         device=settings.device,
     )

@@ -16,6 +16,7 @@ from cogmap.envs.world import World
 from cogmap.errors import CogmapError
 from cogmap.planning.settings import Planning
 from cogmap.progress import Progress
+from cogmap.rival import Rival
 
 
 def bars(what: str, unit: str) -> Progress:
@@ -23,7 +24,7 @@ def bars(what: str, unit: str) -> Progress:
     return lambda items: tqdm(items, desc=what, unit=unit)
 
 
-def world_for(agent: Agent, settings: Choice) -> World:
+def world_for(agent: Agent | Rival, settings: Choice) -> World:
     """Where to act: the run's own world as the flags change it."""
     here = agent.world
     if settings.maze is not None:
@@ -59,12 +60,12 @@ def as_told(world: World, settings: Choice | Told) -> World:
     return dataclasses.replace(world, **told)
 
 
-def warn_of_goal(agent: Agent, world: World) -> None:
+def warn_of_goal(agent: Agent | Rival, world: World) -> None:
     """Says so where nothing, or little, that was seen is like where a Gymnasium world leads."""
     goal = getattr(world, "goal", None)
     if goal is None or agent.seen is None or agent.seen.context.mask.any():
         return  # without a goal, or each episode's own
-    if warning := agent.goal(goal).warning:
+    if isinstance(agent, Agent) and (warning := agent.goal(goal).warning):
         print(f"warning: {warning}")
 
 
@@ -77,8 +78,23 @@ def filmed(world: World, path: Path | None) -> World:
     return dataclasses.replace(world, rendered=True)  # type: ignore[type-var]
 
 
-def planning_for(agent: Agent, settings: Choice) -> Planning:
-    """How to plan: the run's own settings as the flags change them."""
+HOW_TO_PLAN = ("planner", "view", "tau_max", "radii", "directions", "recalled", "memory") + (
+    "score",
+    "every_horizon",
+)
+
+
+def planning_for(agent: Agent | Rival, settings: Choice) -> Planning | None:
+    """How to plan: the run's own settings as the flags change them. A rival does not plan."""
+    if isinstance(agent, Rival):
+        for name in HOW_TO_PLAN:
+            if getattr(settings, name) != getattr(Choice, name):
+                flag = name.replace("_", "-")
+                raise CogmapError(
+                    f"--{flag}: this run is of {agent.method}, which acts by its own policy; "
+                    "leave it out."
+                )
+        return None
     given = {
         name: getattr(settings, name) for name in ("planner", "directions", "recalled", "memory")
     }

@@ -14,6 +14,7 @@ import numpy as np
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.album import Album
 from cogmap.envs.camera import SIZE, Camera, check_camera
+from cogmap.envs.guided import collect_navigate
 from cogmap.envs.maze import GOAL_RADIUS, Maze
 from cogmap.envs.maze_map import MazeMap
 from cogmap.envs.physics import STEP_LENGTH, KinematicPhysics, MujocoPhysics, Physics
@@ -33,6 +34,7 @@ WALK_STEPS = 4_000_000  # Sec. 4.1
 STEPS_PER_UNIT = round(MazeMap.unit / STEP_LENGTH)  # five simulator steps
 LEAST_ACTIONS, ACTIONS_PER_STATE = 100_000, 50
 STEPS_PER_EPISODE = 1000  # of random actions: long enough to wander, many enough to cover
+STEPS_OF_RIVALS = 50_000  # of an episode; Sec. 4.1: 20 episodes for the baselines
 STEPS_PER_WALK = 10_000  # of random actions that pairs are drawn from: longer than any horizon
 
 
@@ -220,6 +222,29 @@ class PointMaze:
             unexplored=settings.unexplored,
             progress=progress,
         )
+
+    def walked(self, walk: str, rows: int, folder: Path, *, seed: int, bars: Bars) -> Trajectories:
+        """Uniform actions of one simulator step each, the lattice walk, or led by an oracle."""
+        if not (folder / "meta.json").exists():
+            if walk == "lattice":
+                data = collect_walk(self.maze, steps=rows, seed=seed)
+            elif walk == "navigate":
+                bar = bars("navigating", "step")
+                data = collect_navigate(
+                    self.maze, self.simulator(), rows=rows, seed=seed, progress=bar
+                )
+            else:
+                data = collect_actions(
+                    self.maze,
+                    self.simulator(),
+                    steps=rows,
+                    seed=seed,
+                    episodes=max(1, rows // STEPS_OF_RIVALS),
+                    hold=1,
+                    progress=bars("random actions", "step"),
+                )
+            data.save(folder)
+        return Trajectories.load(folder)
 
     def random_actions(self, rng: np.random.Generator, count: int) -> np.ndarray:
         return rng.uniform(-1.0, 1.0, size=(count, self.action_size))

@@ -188,6 +188,14 @@ class Drawn(Protocol):
 
 
 @runtime_checkable
+class Walked(Protocol):
+    """A world that records rows to learn a policy from otherwise than those of our method."""
+
+    def walked(self, walk: str, rows: int, folder: Path, *, seed: int, bars: Bars) -> Trajectories:
+        """Rows with actions, recorded in `folder` once."""
+
+
+@runtime_checkable
 class Referred(Protocol):
     """A world with references of its own for a success rate, besides the random policy."""
 
@@ -202,6 +210,21 @@ def map_of(world: World | None, what: str) -> MazeMap:
     if world.map is None:
         raise CogmapError(f"{what} draws on a map; {world.name} has none.")
     return world.map
+
+
+def fitting(world: World | None, shape: tuple[int, ...]) -> World:
+    """The world to act in; raises where there is none, or it shows something of another shape."""
+    if world is None:
+        raise CogmapError(
+            "this run was trained on data without a world to act in; lead your own system by "
+            "agent.controller(goal), or give --maze for data of a maze."
+        )
+    if world.observation_shape != shape:
+        raise CogmapError(
+            f"the model sees observations of shape {shape}; {world.name} shows "
+            f"{world.observation_shape}."
+        )
+    return world
 
 
 def check_tasks_wanted(*, episodes: int | None, budget: int | None) -> None:

@@ -21,10 +21,12 @@ from cogmap.evaluation.rollout import (
     Policy,
     RandomPolicy,
     Report,
+    RivalPolicy,
     run_episodes,
 )
 from cogmap.planning.objective import Rule
 from cogmap.planning.settings import Planning
+from cogmap.rival import Rival
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def run(
 
 
 def evaluate(
-    agent: Agent,
+    agent: Agent | Rival,
     *,
     tasks: str | None = None,
     planner: str | Planning | Rule | None = None,
@@ -171,6 +173,48 @@ def evaluate(
     """Plans every task in the simulator. See Agent.planner and World.tasks for the settings."""
     world = agent.acting_in(world)
     task_set = world.tasks(tasks, episodes=episodes, budget=budget, seed=seed)
+    acting = acting_of(
+        agent, world, planner, tau_max=tau_max, score=score, every_horizon=every_horizon
+    )
+    return run(
+        world,
+        task_set,
+        acting.policy,
+        name=acting.name,
+        method=acting.method,
+        settings=acting.settings,
+        report=report,
+    )
+
+
+@dataclass(frozen=True)
+class Acting:
+    """How a run acts in a world, and what rows say of it."""
+
+    policy: Policy
+    name: str
+    method: str
+    settings: dict[str, Any]
+
+
+def acting_of(
+    agent: Agent | Rival,
+    world: World,
+    planner: str | Planning | Rule | None = None,
+    *,
+    tau_max: int | None = None,
+    score: Literal["learned", "exact"] = "learned",
+    every_horizon: bool = False,
+) -> Acting:
+    """Our method plans, as it is told to; a rival has a policy of its own."""
+    if isinstance(agent, Rival):
+        if planner is not None or tau_max is not None or score != "learned" or every_horizon:
+            raise CogmapError(
+                f"this run is of {agent.method}, which acts by its own policy; say nothing of how "
+                "to plan."
+            )
+        hold = {"held": agent.hold}
+        return Acting(RivalPolicy(agent), f"{agent.method} policy", agent.method, hold)
     deciding = agent.planner(
         planner, world=world, tau_max=tau_max, score=score, every_horizon=every_horizon
     )
@@ -184,18 +228,11 @@ def evaluate(
         "memory": rule.memory,
         "score": score,
     }
-    return run(
-        world,
-        task_set,
-        PlannerPolicy(deciding, hold=world.hold),
-        name=rule.name,
-        settings=settings,
-        report=report,
-    )
+    return Acting(PlannerPolicy(deciding, hold=world.hold), rule.name, METHOD, settings)
 
 
 def plan(
-    agent: Agent,
+    agent: Agent | Rival,
     start: Sequence[float],
     goal: Sequence[float],
     *,
@@ -211,10 +248,9 @@ def plan(
     if budget < 1:
         raise CogmapError(f"budget={budget}; give at least 1 simulator step.")
     world = agent.acting_in(world)
-    deciding = agent.planner(planner, world=world, **settings)
+    acting = acting_of(agent, world, planner, **settings)
     task = Task("plan", tuple(map(float, start)), tuple(map(float, goal)))
-    policy = PlannerPolicy(deciding, hold=world.hold)
-    [episode] = run_episodes(world, [task], policy, budget=budget)
+    [episode] = run_episodes(world, [task], acting.policy, budget=budget)
     return episode
 
 

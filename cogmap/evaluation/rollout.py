@@ -12,6 +12,7 @@ from cogmap.envs.maze_map import MazeMap
 from cogmap.envs.world import Judged, Running, Task, World
 from cogmap.evaluation.metrics import path_efficiency
 from cogmap.planning.planner import Decision, Memory, Planner
+from cogmap.rival import Rival
 
 Report = Callable[[int, int], None]  # called with (episodes finished, episodes)
 
@@ -86,6 +87,18 @@ class Restless:
 
     def rest(self, episodes: np.ndarray) -> None:
         pass
+
+
+class RivalPolicy(Restless):
+    """A rival's: one action of its policy, each as long as those that it learned from."""
+
+    def __init__(self, rival: Rival) -> None:
+        self._rival, self.hold = rival, rival.hold
+
+    def act(
+        self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
+    ) -> tuple[np.ndarray, Sequence[Decision | None]]:
+        return self._rival.act(observations, goals), [None] * len(episodes)
 
 
 class RandomPolicy(Restless):

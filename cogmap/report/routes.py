@@ -44,7 +44,9 @@ def draw_maze(maze: Maze, axes: Axes) -> Axes:
     return axes
 
 
-def draw_routes(maze: Maze, episodes: Sequence[Episode], axes: Axes, *, tau_max: int) -> Axes:
+def draw_routes(
+    maze: Maze, episodes: Sequence[Episode], axes: Axes, *, tau_max: int | None
+) -> Axes:
     """Each episode's route with its start (circle) and goal (star, and the region around it).
 
     Of several episodes, each start is filled with the colour of its goal.
@@ -54,7 +56,6 @@ def draw_routes(maze: Maze, episodes: Sequence[Episode], axes: Axes, *, tau_max:
     from matplotlib.patches import Circle
 
     draw_maze(maze, axes)
-    norm = LogNorm(1, tau_max)
     several = len(episodes) > 1
     for k, episode in enumerate(episodes):
         goal = PAIRS[k % len(PAIRS)] if several else GOAL
@@ -62,10 +63,10 @@ def draw_routes(maze: Maze, episodes: Sequence[Episode], axes: Axes, *, tau_max:
         route = np.array(episode.route)
         x, y = episode.task.goal
         pieces = np.stack([route[:-1], route[1:]], axis=1)
-        lines = LineCollection(
-            list(pieces), cmap=COLOURS, norm=norm, linewidths=2.6, capstyle="round"
-        )
-        lines.set_array(np.array([decision.horizon for decision in episode.decisions]))
+        lines = LineCollection(list(pieces), colors=INK, linewidths=2.6, capstyle="round")
+        if episode.decisions:  # a rival's policy argues with no horizon
+            lines.set(cmap=COLOURS, norm=LogNorm(1, tau_max))
+            lines.set_array(np.array([decision.horizon for decision in episode.decisions]))
         axes.add_collection(lines)
         axes.add_patch(Circle((x, y), GOAL_RADIUS, color=goal, alpha=0.25, lw=0))
         axes.plot(*episode.task.start, "o", ms=7, mfc=start, mec=INK, mew=1.4, zorder=3)
@@ -74,16 +75,16 @@ def draw_routes(maze: Maze, episodes: Sequence[Episode], axes: Axes, *, tau_max:
 
 
 def save_routes(
-    maze: Maze, groups: Sequence[tuple[str, Sequence[Episode]]], path: Path, *, tau_max: int
+    maze: Maze, groups: Sequence[tuple[str, Sequence[Episode]]], path: Path, *, tau_max: int | None
 ) -> None:
     """One panel a group, with a colour bar for the horizon."""
     canvas.save(routes_sheet(maze, groups, tau_max=tau_max), path)
 
 
 def routes_sheet(
-    maze: Maze, groups: Sequence[tuple[str, Sequence[Episode]]], *, tau_max: int
+    maze: Maze, groups: Sequence[tuple[str, Sequence[Episode]]], *, tau_max: int | None
 ) -> Figure:
-    """Panels of titled routes, three a row, with one colour bar."""
+    """Panels of titled routes, three a row, with one colour bar where horizons argued for them."""
     plt = canvas.pyplot()
     from matplotlib.colors import LogNorm
 
@@ -99,6 +100,8 @@ def routes_sheet(
         title, episodes = group
         draw_routes(maze, episodes, axes, tau_max=tau_max)
         axes.set_title(title, fontsize=10, color=INK)
+    if not any(episode.decisions for _, episodes in groups for episode in episodes):
+        return figure
     shades = plt.cm.ScalarMappable(norm=LogNorm(1, tau_max), cmap=COLOURS)
     bar = figure.colorbar(shades, ax=panels, shrink=0.8, pad=0.02)
     bar.set_label("horizon that argued for the step (moves)", fontsize=9)
