@@ -286,6 +286,7 @@ class Reproduce:
             "gym",
             "cube",
             "cube-pictures",
+            "rivals",
         ],
         tyro.conf.Positional,
     ]

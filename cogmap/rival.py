@@ -150,14 +150,19 @@ def train(
     runs.check_new_run(folder)
     if world is not None:
         world, settings = world.settled(settings, tell=tell)
-    fast = devices.pick(settings.device).type == "cuda"
-    settings = replace(settings, rival=settings.rival.settled(method, fast=fast))
+    settings = settled(settings, method)
     described = None if world is None else world.describe()
     given = None if data is None else Path(data)
     config = RunConfig.new(settings, described, data=given, method=method)
     check(world, config)
     config.write(folder)
     return _run(world, config, folder, bars, track)
+
+
+def settled(settings: RunSettings, method: MethodName) -> RunSettings:
+    """With every number of the rival's training that was left to the method and the device."""
+    fast = devices.pick(settings.device).type == "cuda"
+    return replace(settings, rival=settings.rival.settled(method, fast=fast))
 
 
 def resume(

@@ -76,8 +76,18 @@ def test_nothing_but_the_command_line_imports_it():
             assert not rooms & {"cli", "commands"}, path
 
 
-SPEAK_TO_ANY_WORLD = ("agent", "pipeline", "evaluation", "training", "temporal", "reproduce", "web")
-MADE_FOR_MAZES = {"studies.py", "workshop.py"}  # the paper's tables; mazes drawn on the page
+SPEAK_TO_ANY_WORLD = (
+    "agent",
+    "rival",
+    "baselines",
+    "pipeline",
+    "evaluation",
+    "training",
+    "temporal",
+    "reproduce",
+    "web",
+)
+MADE_FOR_MAZES = {"studies.py", "rivals.py", "workshop.py"}  # tables of mazes; drawn ones
 
 
 @pytest.mark.parametrize("room", SPEAK_TO_ANY_WORLD)

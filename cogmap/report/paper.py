@@ -26,6 +26,39 @@ GOAL_REACHING = {
     },
 }
 
+# Table 1A, baselines on 1M random actions: (world, tasks) -> method -> (SR, SPL)
+RIVALS = {
+    ("pointmaze-large", "official"): {
+        "gciql": (0.00, 0.00),
+        "qrl": (0.33, 0.28),
+        "hiql": (0.00, 0.00),
+        "hilp": (0.49, 0.47),
+    },
+    ("pointmaze-giant", "official"): {
+        "gciql": (0.00, 0.00),
+        "qrl": (0.02, 0.01),
+        "hiql": (0.00, 0.00),
+        "hilp": (0.00, 0.00),
+    },
+    ("pointmaze-large", "random"): {
+        "gciql": (0.15, 0.15),
+        "qrl": (0.40, 0.34),
+        "hiql": (0.12, 0.11),
+        "hilp": (0.47, 0.45),
+    },
+    ("pointmaze-giant", "random"): {
+        "gciql": (0.07, 0.06),
+        "qrl": (0.30, 0.25),
+        "hiql": (0.10, 0.09),
+        "hilp": (0.18, 0.18),
+    },
+}
+# OGBench on its navigate data: world -> method -> SR and its spread over 8 seeds
+NAVIGATE = {
+    "pointmaze-large": {"gciql": (0.34, 0.03), "qrl": (0.86, 0.09), "hiql": (0.58, 0.05)},
+    "pointmaze-giant": {"gciql": (0.00, 0.00), "qrl": (0.68, 0.07), "hiql": (0.46, 0.09)},
+}
+
 # Table 1B: (world, tasks) -> planner -> (SR, SPL); it gives no SPL of the official tasks
 FROM_IMAGES: dict[tuple[str, str], dict[str, tuple[float, float | None]]] = {
     ("pointmaze-large", "official"): {"gp": (0.91, None), "pap": (0.79, None)},

@@ -25,6 +25,7 @@ from cogmap.report.cells import (
 )
 from cogmap.report.cube import cube, cube_pictures
 from cogmap.report.goals import maze_state, maze_vision, parts, readings, walks
+from cogmap.report.rivals import rivals
 from cogmap.report.zoo import gym
 
 Section = Callable[[Sequence[Row], Path], list[str]]
@@ -217,4 +218,5 @@ PAGES: dict[str, Section] = {
     "gym": gym,
     "cube": cube,
     "cube-pictures": cube_pictures,
+    "rivals": rivals,
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cogmap.baselines.settings import RivalTraining
 from cogmap.choices import Device
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.explore.settings import Exploration
@@ -37,6 +38,7 @@ class Scale:
     sweep_episodes: int = 5  # of each official task where many settings are swept
     budget: int | None = None  # simulator steps; None: the protocol's
     gym: dict[str, Any] = field(default_factory=dict)  # settings of the zoo that are no defaults
+    rivals: RivalTraining = RivalTraining()  # what all rivals have in common
 
     def shrunk(self) -> Scale:
         """The same with sizes for a test: every part runs, no number means anything."""
@@ -62,4 +64,5 @@ class Scale:
                 "temporal": TemporalTraining(steps=3, tau_max=8, batch=32, width=32),
                 "dynamics": DynamicsTraining(steps=20),
             },
+            rivals=RivalTraining(steps=3, batch=16, width=16, rows=2000),
         )

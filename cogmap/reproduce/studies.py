@@ -15,7 +15,7 @@ from cogmap.config import METHOD
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.planning.settings import PAPER, Planning
-from cogmap.reproduce import cube, work, zoo
+from cogmap.reproduce import cube, rivals, work, zoo
 from cogmap.reproduce.grid import Job
 from cogmap.reproduce.scale import MAZES, Scale
 
@@ -363,4 +363,5 @@ STUDIES: dict[str, Callable[[Scale], list[Job]]] = {
     "gym": zoo.gym,
     "cube": cube.cube,
     "cube-pictures": cube.cube_pictures,
+    "rivals": rivals.rivals,
 }

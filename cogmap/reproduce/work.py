@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from cogmap import pipeline
-from cogmap.agent import Agent
+from cogmap import rival as rivals
+from cogmap.agent import Agent, load
+from cogmap.baselines.settings import MethodName
 from cogmap.choices import Device
 from cogmap.config import RunConfig
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.kinds import restored
-from cogmap.envs.world import World, map_of
+from cogmap.envs.world import Walked, World, map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import all_references, ceiling, evaluate, floor
 from cogmap.evaluation.explored import with_both_ends
@@ -29,6 +31,7 @@ from cogmap.planning.settings import Planning
 from cogmap.progress import no_bars
 from cogmap.report.probes import PAPER_TAUS, probe_model
 from cogmap.reproduce.grid import Row
+from cogmap.rival import Rival
 from cogmap.settings import RunSettings
 from cogmap.theory.agreement import agreement, learned_score
 
@@ -88,6 +91,45 @@ def model(
             f"{folder} holds a run of other settings; delete it, or give another --runs."
         )
     pipeline.resume(folder)
+
+
+def rows(folder: Path, world: Description, walk: str, rows: int) -> None:
+    """What rivals learn from, once."""
+    here = _world(world)
+    assert isinstance(here, Walked)
+    here.walked(walk, rows, folder, seed=0, bars=no_bars)
+
+
+def rival(
+    folder: Path,
+    world: Description,
+    method: MethodName,
+    settings: RunSettings,
+    data: Path,
+    device: Device,
+) -> None:
+    """A rival's run, or the rest of one. Refuses a folder that holds a run of other settings."""
+    settings = replace(settings, device=device)
+    if (folder / "config.json").exists():
+        found = RunConfig.read(folder / "config.json")
+        wanted = rivals.settled(settings, method)
+        if found.method != method or found.settings.rival != wanted.rival:
+            raise CogmapError(
+                f"{folder} holds a run of other settings; delete it, or give another --runs."
+            )
+        rivals.resume(folder)
+    else:
+        rivals.train(_world(world), method, settings, folder, data=data)
+
+
+def acted(folder: Path, device: Device, **settings: Any) -> list[Row]:
+    """A run of any method on a set of its world's tasks."""
+    agent = load(folder, device=device)
+    told: Row = {}
+    if isinstance(agent, Rival):
+        training = agent.model.settings
+        told = {"updates": training.steps, "batch": training.batch, "width": training.width}
+    return [{**evaluate(agent, **settings).summary(), **told, **trained(folder)}]
 
 
 def plan(
