@@ -13,12 +13,14 @@ from tqdm import tqdm
 
 from cogmap import devices, runs
 from cogmap.agent import Agent
+from cogmap.baselines.train import METHODS
 from cogmap.cli import Bench, command_of
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
 from cogmap.envs.maze import Maze
+from cogmap.envs.physics import KinematicPhysics
 from cogmap.envs.pointmaze import PointMaze
-from cogmap.envs.wandering import collect_walk
+from cogmap.envs.wandering import collect_actions, collect_walk
 from cogmap.envs.world import map_of
 from cogmap.planning.objective import IN_VIEW
 from cogmap.planning.settings import PAPER, Planning
@@ -139,6 +141,7 @@ def measure(
     if agent is None:
         agent = Agent(temporal, untrained_dynamics(data).to(device), PointMaze(maze))
     yield from decision_rows(agent, maze, device, effort)
+    yield from rival_rows(maze, device, effort)
     if device.type == "cuda":
         yield Measured("memory of the process", speed.process_memory() / MIB, "MiB")
 
@@ -203,6 +206,17 @@ def decision_rows(
         yield Measured(f"same action as literal, {names[key]}", share, f"share of {both}")
     yield memory_row("decisions, quadrature and default", usual_memory, literal_memory, device)
     yield memory_row("decisions, every horizon", every_memory, literal_memory, device)
+
+
+def rival_rows(maze: Maze, device: torch.device, effort: Effort) -> Iterator[Measured]:
+    """How long a million updates of each rival take, as OGBench trains them."""
+    physics = KinematicPhysics(maze)
+    data = collect_actions(maze, physics, steps=20_000, seed=speed.SEED, episodes=20, hold=1)
+    for method in METHODS:
+        pace = speed.rival_pace(method, data, device, seconds=effort.seconds)
+        yield Measured(f"{method}, updates of OGBench's size", pace, "updates/s")
+        hours = 1e6 / pace / 3600
+        yield Measured(f"{method}, a million of them (OGBench: 2 to 5, A5000)", hours, "hours")
 
 
 def memory_row(what: str, ours: int, theirs: int, device: torch.device) -> Measured:

@@ -22,6 +22,8 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from cogmap.baselines.settings import MethodName, RivalTraining
+from cogmap.baselines.train import train_rival
 from cogmap.data.sampling import HORIZON_LAWS, Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.report import literal
@@ -171,6 +173,17 @@ def our_training(
     operations = float(counter.get_total_flops())
     rate = Training(clock.rate, clock.rate * pairs, operations, peak_memory(device))
     return rate, model
+
+
+def rival_pace(
+    method: MethodName, data: Trajectories, device: torch.device, *, seconds: float
+) -> float:
+    """Updates a second of a rival of OGBench's size, by the real loop."""
+    clock = Clock(device, seconds=seconds)
+    settings = RivalTraining(size="ogbench").settled(method, fast=True)
+    with tempfile.TemporaryDirectory() as folder:
+        train_rival(method, data, settings, Path(folder) / "timed", device=device, progress=clock)
+    return clock.rate
 
 
 def literal_training(
