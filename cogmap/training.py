@@ -186,8 +186,10 @@ def train(
         statistics = step()
         done = number + 1
         if done % REPORT_EVERY == 0 or done == settings.steps:
-            row: dict[str, float] = {"step": done}
-            row |= {name: float(value) for name, value in statistics.items()}
+            row: dict[str, float] = {name: float(value) for name, value in statistics.items()}
+            if taken := row.keys() & {"step", "seconds"}:
+                raise ValueError(f"a statistic is called {taken.pop()}, as a column is already")
+            row = {"step": done} | row
             row = _averaged(row, device)
             row["seconds"] = round(time.perf_counter() - began, 3)
             if rank.number == 0:

@@ -1,5 +1,6 @@
 """Rivals learn what they should where the truth is known: a chain, a grid, an open box."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -205,6 +206,8 @@ def test_a_rival_that_was_stopped_goes_on_as_if_it_had_not_been(method, box, tmp
     with pytest.raises(KeyboardInterrupt):
         train_rival(method, box, told, tmp_path / "part", device="cpu", progress=until_four)
     train_rival(method, box, told, tmp_path / "part", device="cpu")
+    reports = (tmp_path / "part" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(report)["step"] for report in reports] == [6]
     weights = [(tmp_path / n / "model.safetensors").read_bytes() for n in ("whole", "part")]
     assert weights[0] == weights[1]
 

@@ -427,6 +427,22 @@ def test_parts_that_descend_their_own_losses_are_the_loop_written_out(tmp_path):
     assert all(moved)
 
 
+@pytest.mark.parametrize("name", ["step", "seconds"])
+def test_a_statistic_does_not_hide_a_column(name, tmp_path):
+    """It did: a distance of one step called `step` was written as the number of updates."""
+    model = torch.nn.Linear(1, 1)
+    settings = small(steps=1)
+    with pytest.raises(ValueError, match=name):
+        train(
+            model,
+            lambda: (model.weight.sum(), {name: torch.zeros(())}),
+            settings,
+            settings,
+            generator=torch.Generator(),
+            folder=tmp_path,
+        )
+
+
 def test_the_hook_follows_every_update_once(tmp_path):
     assert train_rival(tmp_path).follows == 12
     assert train_rival(tmp_path).follows == 0  # nothing is left to do

@@ -99,7 +99,7 @@ class QRL(Method):
             "model": stretched + multiplier.detach() * excess + off,
             "multiplier": multiplier * (SLACK - excess.detach()),
             "actor": climbing(mean, batch.actions, worth, self.settings.alpha),
-        }, {"distance": far.detach().mean(), "step": step.detach().mean()}
+        }, {"distance": far.detach().mean(), "one_step": step.detach().mean()}
 
     def mean(self, observations: Tensor, goals: Tensor) -> Tensor:
         return self.actor(observations, goals)
