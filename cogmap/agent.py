@@ -68,7 +68,10 @@ class Agent:
             )
         config = RunConfig.read(folder / "config.json")
         if config.method != METHOD:
-            raise CogmapError(f"{folder} holds a run of {config.method}, not of {METHOD}.")
+            raise CogmapError(
+                f"{folder} holds a run of {config.method}, not of {METHOD}, which this needs; "
+                "`cogmap evaluate`, `plan`, `serve`, `report` and `info` take it."
+            )
         if not (folder / "dynamics" / "config.json").exists():
             raise CogmapError(
                 f"{folder} is not finished; go on with `cogmap train --resume {folder}`."

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.metadata
+import json
 import os
 import platform
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import torch
 
 import cogmap
-from cogmap.agent import Agent
+from cogmap.agent import Agent, load
 from cogmap.checks import Checks
 from cogmap.cli import Info
 from cogmap.config import RunConfig
 from cogmap.data.trajectories import Trajectories
+from cogmap.envs.world import World
 from cogmap.errors import CogmapError
 from cogmap.pipeline import CHECKS
+from cogmap.rival import MODEL, Rival
 from cogmap.words import SHOWN
+
+READ_BY_RIVALS = ("width", "discount", "alpha", "expectile", "subgoal_steps") + (
+    "value_goals",
+    "actor_goals",
+    "learning_rate",
+)  # 0 or nothing: the method does without
 
 
 def run(settings: Info) -> None:
@@ -78,11 +88,57 @@ def told_of(names: Sequence[str], config: RunConfig) -> dict[str, str]:
 
 
 def model(folder: Path) -> dict[str, str]:
-    agent, config = Agent.load(folder, device="cpu"), RunConfig.read(folder / "config.json")
-    temporal, dynamics = agent.temporal, agent.dynamics
+    """A run of our method or of a rival."""
+    agent, config = load(folder, device="cpu"), RunConfig.read(folder / "config.json")
     lines = {"model": str(folder), "world": "none" if agent.world is None else agent.world.name}
     if agent.seen is not None:
         lines |= told_of(agent.seen.names, config)
+    lines |= of_a_rival(agent, folder) if isinstance(agent, Rival) else of_ours(agent)
+    lines |= {"method": config.method, "settings": config.fingerprint}
+    lines |= {name: value for name, value in config.made.items() if value}
+    if (checks := Checks.load(folder / CHECKS)) is not None:
+        lines["checks"] = ("\n" + " " * 13).join(checks.text())
+    return lines | drawn(agent.world)
+
+
+def drawn(world: World | None) -> dict[str, str]:
+    """The map of a maze."""
+    if world is None or world.map is None:
+        return {}
+    return {"map": world.map.maze.text.replace("\n", "\n" + " " * 13)}
+
+
+def of_a_rival(rival: Rival, folder: Path) -> dict[str, str]:
+    """What it learned by, as far as its method reads it, and how long that took."""
+    settings = rival.model.settings
+    hold = f"{rival.hold} simulator step{'' if rival.hold == 1 else 's'} an action"
+    lines = {"policy": f"{weights(rival.model)} weights, {hold}"}
+    if (folder / "data" / "meta.json").exists():  # recorded by the run itself, and still there
+        data = Trajectories.load(folder / "data")
+        lines["rows"] = f"{len(data):,}, {data.source}"
+    lines["updates"] = f"{settings.steps:,} of {settings.batch:,} rows"
+    told = {name: getattr(settings, name) for name in READ_BY_RIVALS}
+    lines["learning"] = ", ".join(
+        f"{name} {' '.join(map(str, value)) if isinstance(value, tuple) else value}"
+        for name, value in told.items()
+        if value
+    )
+    if (seconds := trained_for(folder / MODEL / "metrics.jsonl")) is not None:
+        lines["trained for"] = f"{seconds:,.0f} s"
+    return lines
+
+
+def trained_for(path: Path) -> float | None:
+    """Seconds of all reports of a training; each resumption counts from zero. None: no reports."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    seconds = [0.0] + [row["seconds"] for row in rows]
+    gains = [now if now < before else now - before for before, now in pairwise(seconds)]
+    return sum(gains) if gains else None
+
+
+def of_ours(agent: Agent) -> dict[str, str]:
+    """What it sees, its two models, and how it plans."""
+    temporal, dynamics, lines = agent.temporal, agent.dynamics, {}
     if agent.sees:
         height, width, _ = agent.observation_shape
         look = {"keypoints": f"{temporal.config.keypoints} keypoints"}
@@ -99,10 +155,4 @@ def model(folder: Path) -> dict[str, str]:
     lines["dynamics"] = f"{weights(dynamics)} weights, {dynamics.hold} simulator steps an action"
     told = dataclasses.asdict(agent.planning)
     lines["planning"] = ", ".join(f"{name} {value}" for name, value in told.items())
-    lines |= {"method": config.method, "settings": config.fingerprint}
-    lines |= {name: value for name, value in config.made.items() if value}
-    if (checks := Checks.load(folder / CHECKS)) is not None:
-        lines["checks"] = ("\n" + " " * 13).join(checks.text())
-    if agent.world is not None and agent.world.map is not None:
-        lines["map"] = agent.world.map.maze.text.replace("\n", "\n" + " " * 13)
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from cogmap.agent import Agent
+from cogmap.agent import load
 from cogmap.cli import Serve
 from cogmap.commands.worlds import told
 from cogmap.errors import CogmapError
@@ -20,7 +20,7 @@ def run(settings: Serve) -> None:
         raise CogmapError(f"the page needs {error.name}; pip install 'cogmap[web]'.") from None
     check_port(settings.host, settings.port)
     torch.set_num_threads(1)  # requests come side by side, and a training may run beside them
-    agent = told(Agent.load(settings.run, device="cpu"), settings)
+    agent = told(load(settings.run, device="cpu"), settings)
     app = create_app(settings.run, work=settings.work, agent=agent)
     print(f"{settings.run} -> http://{settings.host}:{settings.port} (API: /docs; Ctrl-C ends it)")
     try:

@@ -114,7 +114,7 @@ def read_radii(text: str | None) -> tuple[int, ...] | None:
         raise CogmapError(f"radii {text!r}; give whole numbers as 1,2,3,4,6.") from None
 
 
-def told(agent: Agent, settings: Told, *, goals: bool = False) -> Agent:
+def told(agent: Agent | Rival, settings: Told, *, goals: bool = False) -> Agent | Rival:
     """The agent in its world as the flags change it. `goals`: --goal needs no world."""
     if agent.world is not None:
         return dataclasses.replace(agent, world=as_told(agent.world, settings))

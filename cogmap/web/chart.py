@@ -1,44 +1,41 @@
-"""A trained run as the page looks at it: fields of scores, embeddings, routes, candidates."""
+"""A run of our method as the page looks at it: fields of scores, embeddings, routes, candidates."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 from cogmap.agent import Agent
-from cogmap.envs.world import Task, map_of
+from cogmap.config import METHOD
 from cogmap.errors import CogmapError
-from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
+from cogmap.evaluation.rollout import Episode, PlannerPolicy
 from cogmap.planning.planner import Memory, Planner
 from cogmap.report.figures.projections import align, tsne
-from cogmap.web import messages
+from cogmap.web import messages, onefile
+from cogmap.web.ground import Driver, Ground, as_place
 from cogmap.web.scores import Scores, pca
+from cogmap.web.terrain import as_value
 
-PATIENCE = 20  # decisions without moving after which a route is given up
 PLANNERS_KEPT = 16  # a temperature slider asks for many
 
 
-class Chart:
-    """A run ready to be asked."""
+class Chart(Ground):
+    """Colours are G at a horizon; planners weigh candidates."""
+
+    agent: Agent
+    method, colours = METHOD, "G"
+    unused = ("rival",)
 
     def __init__(self, folder: Path, *, id: str, agent: Agent | None = None) -> None:
-        self.id, self.folder = id, folder
-        self.agent = agent or Agent.load(folder, device="cpu")
-        self.plane = map_of(self.agent.world, "the page")
-        self.world = self.agent.acting_in(None)
-        # What takes seconds the first time is done now, not at the first plan.
-        first = self.world.tasks(None, episodes=1, budget=None, seed=0).tasks[0]
-        self.plane.positions().begin([first])
-        _ = self.plane.paths
-        ends = self.plane.lattice.nearest(np.array([first.start, first.goal]))
-        self._first = [as_place(self.plane.lattice.points[end]) for end in ends]
+        super().__init__(folder, id=id, agent=agent or Agent.load(folder, device="cpu"))
         self.scores = Scores(self.agent.temporal, self.plane)
+        self.taus, self.has_exact = self.scores.taus, self.scores.has_exact
+        self.sees = self.agent.temporal.config.sees
+        self.acts_by = self.agent.planning.planner
         # Requests come from several threads. Each dictionary has its own lock, because a projection
         # may take seconds and a plan should not wait for it.
         self._planners: dict[str, Planner] = {}
@@ -47,41 +44,25 @@ class Chart:
         self._projections_lock = threading.Lock()
 
     @property
-    def sees(self) -> bool:
-        """Whether its observations are pictures."""
-        return self.agent.temporal.config.sees
+    def count(self) -> int:
+        return len(self.planner("gp").candidates.actions)
 
-    @cached_property
-    def description(self) -> messages.Map:
-        maze, config = self.plane.maze, self.agent.temporal.config
-        low, high = maze.bounds
+    @property
+    def trained(self) -> str:
+        config = self.agent.temporal.config
         loss = "softmax contrast" if config.normalised else "binary contrast"
-        return messages.Map(
-            id=self.id,
-            name=maze.name,
-            rows=maze.text.splitlines(),
-            low=as_place(low),
-            high=as_place(high),
-            cell=self.plane.cell,
-            unit=self.plane.unit,
-            agent_radius=self.plane.agent_radius,
-            goal_radius=self.plane.goal_radius,
-            points=[as_place(point) for point in maze.lattice.points],
-            taus=self.scores.taus,
-            exact=self.scores.has_exact,
-            start=self._first[0],
-            goal=self._first[1],
-            pictures=self.sees,
-            candidates=len(self.planner("gp").candidates.actions),
-            trained=", ".join(
-                [
-                    *(["from pictures"] if self.sees else []),
-                    loss,
-                    f"horizons to {config.tau_max:,}",
-                    f"{len(maze.lattice):,} states",
-                ]
-            ),
-        )
+        seen = "from pictures, " if self.sees else ""
+        return f"{seen}{loss}, horizons to {config.tau_max:,}"
+
+    def field(self, goal: messages.Place, tau: int | None, score: messages.Score) -> np.ndarray:
+        """G at one horizon. -> (S,)"""
+        if tau is None:
+            raise CogmapError(f"give tau, one of {', '.join(map(str, self.taus))}.")
+        return self.scores.field(goal, tau, score)
+
+    def fields(self, goal: messages.Place) -> np.ndarray:
+        """G at each octave. -> (T, S)"""
+        return np.stack([self.scores.field(goal, tau, "learned") for tau in self.taus])
 
     def projection(self, tau: int, method: messages.Method) -> np.ndarray:
         """The embedding in a plane, turned onto the maze, within [-1, 1]. -> (S, 2)"""
@@ -103,42 +84,26 @@ class Chart:
                 self._planners.pop(next(iter(self._planners)))
             return found
 
-    def check(self, asked: messages.PlanRequest) -> Planner:
-        """Raises for what cannot be planned, before anything is sent."""
-        self.plane.check_task(np.array(asked.start), np.array(asked.goal))
-        return self.planner(asked.planner)
+    def driver(self, planner: str | None) -> Driver:
+        found = self.planner("gp" if planner is None else planner)
+        return Driver(PlannerPolicy(found, hold=self.world.hold), found.rule.memory)
 
-    def drive(
-        self, asked: messages.PlanRequest, planner: Planner
-    ) -> Iterator[messages.Step | messages.Outcome]:
-        """The route, one decision after the other, as it is executed in the simulator."""
-        began = time.perf_counter()
-        goal = np.array(asked.goal)
-        task = Task("page", asked.start, asked.goal)
-        running = as_they_run(
-            self.world, [task], PlannerPolicy(planner, hold=self.world.hold), budget=asked.budget
-        )
-        for [episode] in running:
-            if not episode.decisions:
-                continue
-            if not planner.rule.memory and _stands_still(episode.route):
-                break
-            decision = episode.decisions[-1]
-            yield messages.Step(
-                at=as_place(episode.route[-2]),
-                to=as_place(episode.route[-1]),
-                candidate=decision.candidate,
-                horizon=decision.horizon,
-                value=decision.value,
-                left=round(self.plane.shortest(episode.route[-1], goal), 3),
-            )
-        yield messages.Outcome(
-            success=episode.success,
-            steps=episode.steps,
-            length=round(episode.length, 3),
-            shortest=round(self.plane.shortest(np.array(asked.start), goal), 3),
-            seconds=round(time.perf_counter() - began, 3),
-        )
+    def reason(self, episode: Episode) -> dict[str, Any]:
+        last = episode.decisions[-1]
+        return {"candidate": last.candidate, "horizon": last.horizon, "value": last.value}
+
+    def worths(self, episode: Episode) -> list[float | None]:
+        return [as_value(decision.value) for decision in episode.decisions]
+
+    def actions(self, planner: str) -> list[list[float]]:
+        found: list[list[float]] = self.planner(planner).candidates.actions.round(4).tolist()
+        return found
+
+    def curve(self) -> list[dict[str, float]] | None:
+        return onefile.curve(self.folder)
+
+    def check_report(self) -> None:
+        self.agent.check_positions("cogmap report")
 
     def candidates(self, asked: messages.InspectRequest) -> messages.Candidates:
         """What the planner weighed at the last of the places."""
@@ -176,13 +141,3 @@ class Chart:
                 for k, action in enumerate(planner.candidates.actions)
             ],
         )
-
-
-def _stands_still(route: list[np.ndarray]) -> bool:
-    """Whether a planner without memory has come to rest: it would stay for ever."""
-    last = np.array(route[-PATIENCE:])
-    return len(last) == PATIENCE and bool((np.ptp(last, axis=0) < 0.1).all())
-
-
-def as_place(xy: np.ndarray) -> tuple[float, float]:
-    return round(float(xy[0]), 4), round(float(xy[1]), 4)

@@ -16,8 +16,8 @@ from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
 from cogmap.planning.planner import Decision, Memory, Options, Planner
 from cogmap.web import terrain_messages as messages
-from cogmap.web.chart import as_place
 from cogmap.web.frames import SIDE, as_url
+from cogmap.web.ground import as_place
 from cogmap.web.messages import Method
 from cogmap.web.terrain import Filmed, Terrain, Told, as_numbers, as_value
 

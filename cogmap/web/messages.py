@@ -39,6 +39,10 @@ class Map(Message):
 
     id: str
     name: str
+    method: str = Field(description="cogmap, or that of a rival")
+    colours: str | None = Field(
+        description="what a field shows: G, or the value of a rival; None: it values no places"
+    )
     rows: list[str] = Field(description="'#' wall, '.' free; the first row has the lowest y")
     low: Place = Field(description="lower corner of the maze; row 0 begins there")
     high: Place
@@ -47,21 +51,23 @@ class Map(Message):
     agent_radius: float = Field(description="the agent stands at least this far from walls")
     goal_radius: float = Field(description="a route has arrived when it is this close to the goal")
     points: list[Place] = Field(description="the lattice")
-    taus: list[int] = Field(description="octaves of the horizon")
+    taus: list[int] = Field(description="octaves of the horizon; a rival knows none")
     exact: bool = Field(description="whether the maze is small enough for G*")
     start: Place
     goal: Place
     pictures: bool = Field(description="whether the model sees pictures instead of positions")
     trained: str = Field(description="one line: the loss, the walk, the horizons")
-    candidates: int = Field(description="actions that a planner weighs in one decision")
+    candidates: int = Field(
+        description="actions that a planner weighs in one decision; 0: a policy decides alone"
+    )
     longest_past: int = Field(default=LONGEST_PAST, description="most places of one InspectRequest")
     drawing: Drawing = Drawing()
 
 
 class FieldOfScores(Message):
-    """G towards a goal at one horizon."""
+    """G towards a goal at one horizon, or the value that a rival gives to each place."""
 
-    tau: int
+    tau: int | None
     score: Score
     values: list[float]
 
@@ -77,7 +83,9 @@ class Embedding(Message):
 class PlanRequest(Message):
     start: Place
     goal: Place
-    planner: str = Field("gp", description="gp, pap, or beta=NUMBER")
+    planner: str | None = Field(
+        None, description="gp, pap, or beta=NUMBER; by default gp. A rival has none"
+    )
     budget: int = Field(1000, ge=1, le=5000, description="simulator steps")
 
 
@@ -87,9 +95,11 @@ class Step(Message):
     kind: Literal["step"] = "step"
     at: Place = Field(description="where it was decided")
     to: Place = Field(description="where the agent stood afterwards")
-    candidate: int
-    horizon: int = Field(description="the horizon that argued for it")
-    value: float = Field(description="V of the chosen candidate")
+    candidate: int | None = Field(None, description="None: a policy decided alone")
+    horizon: int | None = Field(None, description="the horizon that argued for it")
+    value: float | None = Field(
+        description="V of the chosen candidate; of a rival the value of `at`, if it has values"
+    )
     left: float = Field(description="shortest way from `to` to the goal region")
 
 

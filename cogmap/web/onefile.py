@@ -53,9 +53,10 @@ def curve(folder: Path) -> list[dict[str, float]]:
     return [{"step": row["step"], "loss": round(row["loss"], 4)} for row in known]
 
 
-def settings_of(folder: Path, *, world: str | None = None) -> str:
+def settings_of(folder: Path, *, world: str | None = None, without: Sequence[str] = ()) -> str:
     """The settings of a run as HTML; of its world the name alone where that is given."""
     settings = runs.read_json(folder / "config.json")
+    settings = {name: value for name, value in settings.items() if name not in without}
     settings["world"] = world or settings["world"]
     lines = [["setting", "value"]]
     for name, value in settings.items():
@@ -99,7 +100,7 @@ def spread(items: Sequence[T], most: int) -> list[T]:
     return [items[k] for k in np.linspace(0, len(items) - 1, most).round().astype(int)]
 
 
-def packed(values: np.ndarray, per_unit: int) -> str:
+def packed(values: np.ndarray, per_unit: float) -> str:
     """Whole parts of a unit as 16-bit integers, lowest byte first, in base64; packed.js reads it.
 
     What they cannot hold they hold the nearest of: scores in thousandths end at -32.768, far below

@@ -19,14 +19,16 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 import cogmap
-from cogmap.agent import Agent
+from cogmap.agent import Agent, load
 from cogmap.errors import CogmapError
+from cogmap.rival import Rival
 from cogmap.web import messages
 from cogmap.web.chart import Chart
 from cogmap.web.frames import png
-from cogmap.web.scores import Scores
+from cogmap.web.ground import Ground
+from cogmap.web.rival_chart import chart_of
 from cogmap.web.streaming import Lines, lines_of
-from cogmap.web.terrain import Terrain, without_map
+from cogmap.web.terrain import Terrain, as_numbers, without_map
 from cogmap.web.terrain_routes import add_routes
 from cogmap.web.workshop import Training, Workshop
 
@@ -39,12 +41,12 @@ Coordinate = Annotated[float, Query(allow_inf_nan=False)]
 class Shelf:
     """The charts of one server, loaded once each: its own run and the drawn mazes."""
 
-    def __init__(self, chart: Chart, workshop: Workshop) -> None:
+    def __init__(self, chart: Ground, workshop: Workshop) -> None:
         self.workshop = workshop
         self._charts = {SERVED: chart}
         self._lock = threading.Lock()
 
-    def get(self, id: str) -> Chart:
+    def get(self, id: str) -> Ground:
         with self._lock:
             if id not in self._charts:
                 try:
@@ -66,11 +68,11 @@ def create_app(
     *,
     work: Path,
     training: dict[str, int | str] | None = None,
-    agent: Agent | None = None,
+    agent: Agent | Rival | None = None,
 ) -> FastAPI:
     """The page of a run. Drawn mazes are trained in `work`; `training` overrides their settings."""
     workshop = Workshop(work, training=training or {})
-    agent = agent or Agent.load(folder, device="cpu")
+    agent = agent or load(folder, device="cpu")
     app = FastAPI(
         title="cogmap",
         version=cogmap.__version__,
@@ -108,7 +110,7 @@ def create_app(
         add_routes(app, Terrain(folder, agent=agent))
         first, folder_of = "world.html", partial(_only, folder)
     else:
-        shelf = Shelf(Chart(folder, id=SERVED, agent=agent), workshop)
+        shelf = Shelf(chart_of(folder, id=SERVED, agent=agent), workshop)
         add_maze_routes(app, shelf)
         first, folder_of = "index.html", lambda id: shelf.get(id).folder
 
@@ -147,12 +149,16 @@ def add_maze_routes(app: FastAPI, shelf: Shelf) -> None:
 
     @app.get("/api/maps/{id}/field")
     def field(
-        id: str, x: Coordinate, y: Coordinate, tau: int, score: messages.Score = "learned"
+        id: str,
+        x: Coordinate,
+        y: Coordinate,
+        tau: int | None = None,
+        score: messages.Score = "learned",
     ) -> messages.FieldOfScores:
-        """G towards the goal (x, y) from every lattice point at one horizon."""
+        """G towards the goal (x, y) from every lattice point at one horizon; a rival's value."""
         chart = shelf.get(id)
         chart.plane.check_bounds("goal", (x, y))
-        return _field(chart.scores, (x, y), tau, score)
+        return _field(chart.field((x, y), tau, score), tau, score)
 
     @app.get("/api/maps/{id}/picture", response_class=Response)
     def picture(id: str, x: Coordinate, y: Coordinate) -> Response:
@@ -161,7 +167,7 @@ def add_maze_routes(app: FastAPI, shelf: Shelf) -> None:
         if not chart.sees:
             raise CogmapError("this run learned from positions; it sees no pictures.")
         chart.plane.check_place("place", np.array([x, y]))
-        seen = chart.scores.observe(np.array([[x, y]]))[0]
+        seen = chart.plane.glance(np.array([[x, y]]))[0]
         return Response(png(seen), media_type="image/png")
 
     @app.get("/api/maps/{id}/embedding")
@@ -178,8 +184,8 @@ def add_maze_routes(app: FastAPI, shelf: Shelf) -> None:
     def plan(id: str, asked: messages.PlanRequest) -> Lines:
         """Plans in the simulator: one Step a line as it is executed, then an Outcome."""
         chart = shelf.get(id)
-        planner = chart.check(asked)
-        return lines_of(chart.drive(asked, planner))
+        driver = chart.check(asked)
+        return lines_of(chart.drive(asked, driver))
 
     @app.post("/api/maps/{id}/inspect")
     def inspect(id: str, asked: messages.InspectRequest) -> messages.Candidates:
@@ -208,7 +214,7 @@ def add_maze_routes(app: FastAPI, shelf: Shelf) -> None:
         """G towards (x, y) by the newest checkpoint of a training that may still run."""
         training = _training(workshop, id)
         training.plane.check_bounds("goal", (x, y))
-        return _field(training.scores(), (x, y), tau, "learned")
+        return _field(training.scores().field((x, y), tau, "learned"), tau, "learned")
 
 
 def _only(folder: Path, id: str) -> Path:
@@ -239,13 +245,11 @@ def _training(workshop: Workshop, id: str) -> Training:
         raise HTTPException(404, f"no training {id!r} here.") from None
 
 
-def _field(
-    scores: Scores, goal: messages.Place, tau: int, score: messages.Score
-) -> messages.FieldOfScores:
-    values = scores.field(goal, tau, score)
+def _field(values: np.ndarray, tau: int | None, score: messages.Score) -> messages.FieldOfScores:
     if not np.isfinite(values).all():
         raise CogmapError("the scores of this model are not finite; its training has diverged.")
-    return messages.FieldOfScores(tau=tau, score=score, values=values.round(3).tolist())
+    told = values.round(3).tolist() if tau is not None else as_numbers(values)  # of any scale
+    return messages.FieldOfScores(tau=tau, score=score, values=told)
 
 
 def _printable(text: str) -> str:

@@ -21,11 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cogmap.agent import Agent
+from cogmap.agent import Agent, load
 from cogmap.envs.world import Running, Task, World
 from cogmap.errors import CogmapError
 from cogmap.goals import Goal, Seen
 from cogmap.planning.objective import Horizons
+from cogmap.rival import Rival
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.web import terrain_messages as messages
 from cogmap.web import wishes
@@ -61,8 +62,14 @@ class Filmed(Running, Protocol):
 class Terrain:
     """A run without a map, ready to be asked."""
 
-    def __init__(self, folder: Path, *, agent: Agent | None = None) -> None:
-        self.folder, self.agent = folder, agent or Agent.load(folder, device="cpu")
+    def __init__(self, folder: Path, *, agent: Agent | Rival | None = None) -> None:
+        found = agent or load(folder, device="cpu")
+        if isinstance(found, Rival):
+            raise CogmapError(
+                f"{folder} holds a run of {found.method}; of rivals, page and report show those in "
+                "mazes. `cogmap evaluate` and `cogmap plan` take any."
+            )
+        self.folder, self.agent = folder, found
         seen = self.agent.seen
         if seen is None:
             raise CogmapError(f"{folder} keeps no seen observations; there is nothing to draw.")
@@ -256,7 +263,7 @@ class Terrain:
         return temporal.source_head(temporal.source_trunk(looks), horizon)[:, 0].numpy()
 
 
-def without_map(agent: Agent) -> bool:
+def without_map(agent: Agent | Rival) -> bool:
     """Whether a run is drawn by what was seen, for want of a maze."""
     if agent.world is None:
         return agent.seen is not None

@@ -175,7 +175,7 @@ def thin(routes: Sequence[dict[str, Any]], room: int) -> None:
 
 
 def _page(terrain: Terrain, stored: dict[str, Any], parts: list[str]) -> str:
-    parts += [*_checks(terrain), settings_of(terrain.folder)]
+    parts += [*_checks(terrain), settings_of(terrain.folder, without=("rival",))]
     title = f"cogmap report: {terrain.description.name}"
     tables = "\n".join(parts)
     return assembled(

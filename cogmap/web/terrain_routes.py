@@ -8,8 +8,8 @@ from fastapi import FastAPI, Query
 from fastapi.responses import Response
 
 from cogmap.web import terrain_messages as messages
-from cogmap.web.chart import as_place
 from cogmap.web.frames import coloured, png
+from cogmap.web.ground import as_place
 from cogmap.web.journey import begin, field
 from cogmap.web.messages import Failure, Method
 from cogmap.web.streaming import Lines, lines_of

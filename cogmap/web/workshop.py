@@ -20,7 +20,7 @@ from cogmap.planning.objective import Horizons
 from cogmap.temporal.train import load_temporal
 from cogmap.theory.geodesic import moves_to
 from cogmap.web import messages
-from cogmap.web.chart import as_place
+from cogmap.web.ground import as_place
 from cogmap.web.scores import Scores
 
 MOST_STATES = 600  # of a drawn maze: more would not train within two minutes on two cores

@@ -4,7 +4,7 @@ import { empty, resized } from "cogmap/editor.js";
 import { fill, find, on, put } from "cogmap/elements.js";
 import { LETTERS } from "cogmap/route.js";
 import { FIELD_SCALES } from "cogmap/scales.js";
-import { EXAMPLE, plannerName, plannerTitle, shownMap, tauOf } from "cogmap/state.js";
+import { EXAMPLE, planned, plannerName, plannerTitle, shownMap, tauOf } from "cogmap/state.js";
 
 /** What the lists of planners offer: the kind of a planner and its name for the reader. */
 const PLANNERS = [
@@ -15,8 +15,9 @@ const PLANNERS = [
 
 export function bindControls(app, { refresh, planning, training, horizon, showMap }) {
   on("map", "change", (box) => {
+    const chosen = box.value; // a change of the state sets the list back to the map that is shown
     app.change({ note: "" });
-    showMap(box.value);
+    showMap(chosen);
   });
   on("theme", "click", () => app.change({ dark: !app.state.dark }));
   on("horizon", "input", (box) => horizon.set(Number(box.value)));
@@ -78,11 +79,15 @@ function sync(state) {
   const map = shownMap(state);
   document.documentElement.dataset.theme = state.dark ? "dark" : "light";
   document.body.dataset.mode = state.mode;
+  const rival = state.mode === "map" && state.map && !planned(state.map) ? state.map : null;
+  document.body.dataset.acts = rival ? "policy" : "planner";
+  document.body.dataset.colours = rival && !rival.colours ? "none" : "some";
+  put("policy", "textContent", rival ? `${rival.method}: its own policy` : "");
   put("theme", "textContent", state.dark ? "Light" : "Dark");
   const words = [state.note, state.busy || state.status].filter(Boolean).join(" ");
   put("status", "textContent", words);
   put("status", "title", words);
-  put("reading", "textContent", state.inspected?.candidates ? state.reading : "");
+  put("reading", "textContent", state.inspected?.candidates || (rival && state.inspected) ? state.reading : "");
   put("banner", "textContent", state.trouble);
   put("banner", "hidden", !state.trouble);
   put("trained", "textContent", state.map?.trained ?? "");
@@ -112,7 +117,7 @@ function sync(state) {
   for (const view of ["exact", "difference"]) put(`show-${view}`, "disabled", !state.map?.exact);
   put("method", "disabled", !state.views.embedding);
   const { job } = state;
-  const there = job ? `Back to the training, ${phaseText(job)}` : "Draw your own maze";
+  const there = job ? `Back to the training, ${phaseText(job)}` : rival ? "Draw a maze for our method" : "Draw your own maze";
   put("draw", "textContent", state.mode === "map" ? there : "Back to the map");
   for (const side of ["rows", "columns"]) {
     put(side, "min", String(state.map?.drawing.smallest ?? ""));

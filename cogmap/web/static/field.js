@@ -5,17 +5,18 @@ import { LOWEST, number } from "cogmap/state.js";
 
 const scratch = document.createElement("canvas");
 
-/** The range of colours for several fields at once, so that a colour means the same number in all. */
-export function sharedRange(fields) {
+/** The range of colours for several fields at once, so that a colour means the same number in all;
+ *  numbers below the lowest are drawn as that one. */
+export function sharedRange(fields, lowest = LOWEST) {
   let [low, high] = [Infinity, -Infinity];
   for (const values of fields) {
     for (const value of values) {
-      low = Math.min(low, Math.max(value, LOWEST));
+      low = Math.min(low, Math.max(value, lowest));
       high = Math.max(high, value);
     }
   }
   if (high - low < 0.02) [low, high] = [(low + high) / 2 - 0.01, (low + high) / 2 + 0.01];
-  return { low, high, clipped: low === LOWEST };
+  return { low, high, clipped: low === lowest };
 }
 
 /** Learned minus exact; scores below the lowest that is drawn count as that one. */

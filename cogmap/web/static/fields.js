@@ -60,7 +60,7 @@ export function followFields(app, guarded) {
   return function refresh() {
     const { map, views } = app.state;
     if (!map || app.state.mode !== "map") return;
-    learned();
+    if (map.colours) learned();
     if (map.exact && (views.exact || views.difference)) exact();
     if (views.embedding) embedding();
   };

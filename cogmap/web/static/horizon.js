@@ -7,6 +7,7 @@ export function followHorizon(app, { refresh, training }) {
 
   function set(octave) {
     const count = (app.state.mode === "training" ? app.state.job?.taus : app.state.map?.taus)?.length ?? 1;
+    if (!count) return; // a method without horizons
     app.change({ octave: Math.max(0, Math.min(count - 1, octave)) });
     if (app.state.mode === "training") training.field();
     else refresh();
@@ -19,6 +20,7 @@ export function followHorizon(app, { refresh, training }) {
       app.change({ playing: false });
       return;
     }
+    if (!app.state.map.taus.length) return;
     app.change({ playing: true });
     const forward = () => {
       if (!app.state.playing) return play();

@@ -1,7 +1,7 @@
 // Where each pane of the canvas lies: a function of the state and the width alone.
 
 import { aspect, inside } from "cogmap/geometry.js";
-import { shownMap } from "cogmap/state.js";
+import { planned, shownMap } from "cogmap/state.js";
 
 export const TITLE = 26; // height of a pane's title
 export const BAR = 40; // height of a colour bar with its numbers
@@ -15,7 +15,7 @@ export function layout(state, width) {
   if (state.mode === "draw") return rows([[{ name: "editor", w: width, h: editorHeight(state, width) }]]);
   if (!map) return { panes: [], height: 320 };
   const pictures = pictureNames(state);
-  const charts = state.mode === "training" ? ["loss"] : ["strip", "rose"];
+  const charts = state.mode === "training" ? ["loss"] : planned(map) ? ["strip", "rose"] : ["strip"];
   if (width < 620) {
     const all = pictures.map((name) => picture(map, name, width, width));
     const below = [...charts, ...extra(state)].map((name) => ({ name, w: width, h: chartHeight(width) }));

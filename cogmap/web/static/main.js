@@ -11,7 +11,7 @@ import { followPictures } from "cogmap/pictures.js";
 import { followPlanning } from "cogmap/planning.js";
 import { followPointer } from "cogmap/pointer.js";
 import { paint } from "cogmap/scene.js";
-import { createApp } from "cogmap/state.js";
+import { createApp, planned } from "cogmap/state.js";
 import { followTaste } from "cogmap/taste.js";
 import { followTraining } from "cogmap/training.js";
 
@@ -59,6 +59,7 @@ export async function start(source) {
       routes: { A: null, B: null },
       inspected: null,
       hover: null,
+      ...(planned(found) ? {} : { compare: false, views: { ...app.state.views, embedding: false } }),
       ...(kept ? {} : { start: found.start, goal: found.goal, octave: Math.floor(0.75 * found.taus.length) }),
     });
     refresh();

@@ -3,14 +3,16 @@
 import { latest } from "cogmap/latest.js";
 import { LETTERS } from "cogmap/route.js";
 import { inspectionText } from "cogmap/rose.js";
-import { number, plannerName, plannerTitle } from "cogmap/state.js";
+import { number, planned, plannerName, plannerTitle } from "cogmap/state.js";
+import { moveText } from "cogmap/titles.js";
 
 export function followPlanning(app, guarded) {
   let stop = null;
 
   async function one(letter, signal) {
     const { map, start, goal } = app.state;
-    const planner = app.source.planner ?? plannerName(app.state.planners[letter]);
+    const asked = planned(map) ? { planner: app.source.planner ?? plannerName(app.state.planners[letter]) } : {};
+    const planner = asked.planner ?? map.method;
     const route = { letter, planner, start, goal, steps: [], outcome: null, failure: "" };
     const put = () => app.change({ routes: { ...app.state.routes, [letter]: route } });
     put();
@@ -21,7 +23,7 @@ export function followPlanning(app, guarded) {
       if (line.kind === "failure") route.failure = line.detail;
       if (line.kind !== "step" || !app.state.calm) put(); // little motion: the whole route at once
     };
-    await app.source.plan(map.id, { start, goal, planner }, onLine, signal);
+    await app.source.plan(map.id, { start, goal, ...asked }, onLine, signal);
   }
 
   /** Plans with A, and with B beside it where two are compared. */
@@ -77,7 +79,8 @@ export function followPlanning(app, guarded) {
       return;
     }
     app.change({ inspected: { route: letter, step, pinned, candidate: null, candidates: null } });
-    candidates(letter, step);
+    if (planned(app.state.map)) candidates(letter, step);
+    else app.change({ reading: moveText(app.state.routes[letter].steps[step], step) });
   }
 
   function walk(by) {

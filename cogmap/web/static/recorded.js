@@ -23,16 +23,18 @@ export function recordedSource(record) {
     map: async () => map,
     field: async (id, goal, tau) => {
       const { scores } = fieldOf(goal);
-      const begin = map.taus.indexOf(tau) * map.points.length;
+      const begin = Math.max(0, map.taus.indexOf(tau)) * map.points.length; // without taus: one layer
       const whole = scores.slice(begin, begin + map.points.length);
       const values = Array.from(whole, (value) => value / record.steps_per_nat);
       return { tau, score: "learned", values };
     },
     plan: async (id, request, onLine) => {
       const route = routes[shown];
-      route.candidate.forEach((candidate, k) => {
-        const step = { kind: "step", at: route.places[k], to: route.places[k + 1], candidate };
-        onLine({ ...step, horizon: route.horizon[k], value: route.value[k], left: route.left[k] });
+      route.left.forEach((left, k) => {
+        const step = { kind: "step", at: route.places[k], to: route.places[k + 1], left };
+        const { [k]: candidate = null } = route.candidate; // a policy weighs none
+        const { [k]: horizon = null } = route.horizon;
+        onLine({ ...step, candidate, horizon, value: route.value[k] });
       });
       onLine({ kind: "outcome", ...route.outcome });
     },

@@ -45,7 +45,7 @@ export function paintRoute(context, route, view, theme, { longest, faint, compar
   let walked = 0;
   route.steps.forEach((step, k) => {
     const [from, to] = [places[k], places[k + 1]];
-    context.strokeStyle = horizonColour(step.horizon, longest);
+    context.strokeStyle = step.horizon ? horizonColour(step.horizon, longest) : theme[route.letter];
     context.lineDashOffset = walked; // dashes run on from one stretch to the next
     context.beginPath();
     context.moveTo(...from);

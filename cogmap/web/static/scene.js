@@ -10,6 +10,7 @@ import { paintEnds, paintFloor, paintRing, paintWalls } from "cogmap/maze.js";
 import { paintRose } from "cogmap/rose.js";
 import { LETTERS, paintBadge, paintRoute } from "cogmap/route.js";
 import { horizonColour, look } from "cogmap/scales.js";
+import { LOWEST } from "cogmap/state.js";
 import { paintStrip } from "cogmap/strip.js";
 import { paintReading, paintTitle } from "cogmap/titles.js";
 
@@ -27,9 +28,11 @@ export function paint(context, state, width) {
 const painters = {
   learned: (context, state, pane, theme) => {
     const field = state.fields.learned;
-    const range = field && sharedRange(shownFields(state));
+    const horizons = state.map.taus.length > 0;
+    const range = field && sharedRange(shownFields(state), horizons ? LOWEST : -Infinity);
     picture(context, state, pane, theme, { values: field?.values, range, scale: state.scale });
-    horizonKey(context, state, pane, theme);
+    if (horizons) horizonKey(context, state, pane, theme);
+    else if (range) bar(context, pane, range, state.scale, theme, state.map.colours);
   },
   exact: (context, state, pane, theme) => {
     const field = state.fields.exact;

@@ -12,8 +12,8 @@ export function serverSource() {
     live: true,
     maps: () => json("/api/maps"),
     map: (id) => json(at(id)),
-    field: (id, goal, tau, score) =>
-      json(`${at(id)}/field?${query({ x: goal[0], y: goal[1], tau, score })}`),
+    field: (id, [x, y], tau, score) =>
+      json(`${at(id)}/field?${query(tau === null ? { x, y } : { x, y, tau, score })}`),
     embedding: (id, tau, method) => json(`${at(id)}/embedding?${query({ tau, method })}`),
     picture: (id, place) => `${at(id)}/picture?${query({ x: place[0], y: place[1] })}`,
     plan: (id, request, onLine, signal) => stream(`${at(id)}/plan`, request, onLine, signal),

@@ -72,7 +72,14 @@ export function shownMap(state) {
   return state.mode === "training" ? state.jobMap : state.map;
 }
 
+/** Whether planners weigh candidates on a map, horizon by horizon; if not, a policy acts alone. */
+export function planned(map) {
+  return map.candidates > 0;
+}
+
+/** The horizon that is shown; null where the method knows none. */
 export function tauOf(state) {
+  if (state.mode === "map" && state.map && !state.map.taus.length) return null;
   const taus = state.mode === "training" ? state.job?.taus ?? [] : state.map?.taus ?? [];
   return taus[Math.min(state.octave, taus.length - 1)] ?? 1;
 }

@@ -1,42 +1,57 @@
-// Three charts along the route: the horizon that argued for each move, its value, the way left.
+// Charts along the route: the horizon that argued for each move, its value, the way left. A rival's
+// moves have no horizon, and a value only if it knows any.
 
 import { LETTERS, badge } from "cogmap/route.js";
 import { horizonColour } from "cogmap/scales.js";
-import { number } from "cogmap/state.js";
+import { number, planned } from "cogmap/state.js";
 
 const LEFT = 46; // room for the numbers of the vertical axes
 const FLOOR = 1e-6; // values below this are drawn here
 const DASH = { A: [], B: [5, 4] };
 
-/** Three charts over a common axis of moves, as functions from a step to pixels. */
+/** Charts over a common axis of moves, as functions from a step to pixels. */
 function charts(state, rect) {
   const routes = LETTERS.map((letter) => state.routes[letter]).filter((route) => route?.steps.length);
   const steps = Math.max(2, ...routes.map((route) => route.steps.length));
   const every = routes.flatMap((route) => route.steps);
-  const longest = state.map.taus.at(-1);
   const most = Math.max(1, ...every.map((step) => step.left));
+  const gap = 20;
+  const shown = planned(state.map) ? promises(state.map, every) : values(state.map, every);
+  shown.push(["distance left", (s) => s.left / most, ends([0, most], (v) => v / most)]);
+  const h = (rect.h - 24 - (shown.length - 1) * gap) / shown.length;
+  return {
+    x: (k) => rect.x + LEFT + 6 + (k / (steps - 1)) * (rect.w - LEFT - 14),
+    steps,
+    rows: shown.map(([title, share, marks], row) => {
+      const top = rect.y + row * (h + gap);
+      return { title, top, h, marks, y: (step) => top + h * (1 - share(step)) };
+    }),
+  };
+}
+
+/** What a planner's moves have: [title, share of the height, marks of the axis] each. */
+function promises(map, every) {
+  const longest = map.taus.at(-1);
   const best = Math.max(10 * FLOOR, ...every.map((step) => step.value));
   const lowest = Math.max(FLOOR, Math.min(best / 10, ...every.map((s) => (s.value > 0 ? s.value : best))));
-  const gap = 20;
-  const h = (rect.h - 24 - 2 * gap) / 3;
-  const x = (k) => rect.x + LEFT + 6 + (k / (steps - 1)) * (rect.w - LEFT - 14);
-  const chart = (row, title, share, marks) => {
-    const top = rect.y + row * (h + gap);
-    return { title, top, h, marks, y: (step) => top + h * (1 - share(step)) };
-  };
   const log = (v, low, high) => (Math.log(Math.max(v, low)) - Math.log(low)) / Math.log(high / low);
   const far = (tau) => log(tau, 1, longest);
   const worth = (value) => log(value, lowest, best);
   const below = every.some((step) => step.value < lowest);
-  return {
-    x,
-    steps,
-    rows: [
-      chart(0, "horizon τ", (s) => far(s.horizon), ends([1, longest], far)),
-      chart(1, "value V", (s) => worth(s.value), ends([lowest, best], worth, below)),
-      chart(2, "distance left", (s) => s.left / most, ends([0, most], (v) => v / most)),
-    ],
-  };
+  return [
+    ["horizon τ", (s) => far(s.horizon), ends([1, longest], far)],
+    ["value V", (s) => worth(s.value), ends([lowest, best], worth, below)],
+  ];
+}
+
+/** The value of each place that a policy went through, where the method has values. */
+function values({ colours }, every) {
+  const known = every.map((step) => step.value).filter((value) => value !== null);
+  if (!known.length) return [];
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const share = (value) => ((value ?? low) - low) / (high - low || 1);
+  const marks = ends([low, high], share).map(({ text, share }) => ({ text: text.replace(/^-/, "−"), share }));
+  return [[`${colours} of the place`, (s) => share(s.value), marks]];
 }
 
 /** The lowest and highest number of an axis; `below`: some lie under the lowest. */
@@ -88,7 +103,7 @@ export function paintStrip(context, state, rect, theme) {
     const aside = state.compare ? (letter === "A" ? -3 : 3) : 0; // both are seen where they agree
     // A rim first, then the colours: the darkest must show on a dark page, the lightest on a light one.
     for (const rim of [0.8, 0]) {
-      route.steps.forEach((step, k) => {
+      route.steps.filter((step) => step.horizon).forEach((step, k) => {
         context.fillStyle = rim ? theme.soft : horizonColour(step.horizon, longest);
         context.beginPath();
         const [px, py, size] = [x(k), rows[0].y(step) + aside, 3.2 + rim];
@@ -100,7 +115,7 @@ export function paintStrip(context, state, rect, theme) {
     if (state.compare) {
       const last = route.steps.length - 1;
       const k = Math.round(last * (letter === "A" ? 0.15 : 0.85)); // apart even if they are alike
-      badge(context, x(k), rows[2].y(route.steps[k]) - 1, letter, theme);
+      badge(context, x(k), rows.at(-1).y(route.steps[k]) - 1, letter, theme);
     }
   }
   const chosen = state.inspected && state.routes[state.inspected.route]?.steps[state.inspected.step];
@@ -110,7 +125,7 @@ export function paintStrip(context, state, rect, theme) {
   context.lineWidth = 1;
   context.beginPath();
   context.moveTo(px, rect.y);
-  context.lineTo(px, rows[2].top + rows[2].h);
+  context.lineTo(px, rows.at(-1).top + rows.at(-1).h);
   context.stroke();
   for (const { y } of rows) {
     context.fillStyle = theme.page;
