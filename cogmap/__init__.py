@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.7.0"
+__version__ = "0.8.0"
 
 # Threads of OpenMP that wait for each other spin, and where a neighbour holds one of the cores they
 # spin most of the time: training then fell to a third of its pace on two cores, to a fortieth on
@@ -30,6 +30,8 @@ _HOMES = {
     "Planner": "cogmap.planning.planner",
     "Planning": "cogmap.planning.settings",
     "PointMaze": "cogmap.envs.pointmaze",
+    "Rival": "cogmap.rival",
+    "RivalTraining": "cogmap.baselines.settings",
     "RunSettings": "cogmap.settings",
     "TemporalModel": "cogmap.temporal.model",
     "SightTraining": "cogmap.sight.settings",
@@ -57,6 +59,8 @@ __all__ = [
     "Planner",
     "Planning",
     "PointMaze",
+    "Rival",
+    "RivalTraining",
     "RunSettings",
     "TemporalModel",
     "SightTraining",
@@ -73,6 +77,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from cogmap.agent import Agent
+    from cogmap.baselines.settings import RivalTraining
     from cogmap.data.trajectories import Trajectories
     from cogmap.dynamics.model import LocalDynamics
     from cogmap.dynamics.settings import DynamicsTraining
@@ -88,6 +93,7 @@ if TYPE_CHECKING:
     from cogmap.pipeline import resume, train
     from cogmap.planning.planner import Decision, Planner
     from cogmap.planning.settings import Planning
+    from cogmap.rival import Rival
     from cogmap.settings import RunSettings
     from cogmap.sight.settings import SightTraining
     from cogmap.temporal.model import TemporalModel
