@@ -216,6 +216,8 @@ def test_what_cannot_be_learned_from_is_said():
     seen = np.zeros((1, 5, 2))
     with pytest.raises(CogmapError, match="no actions"):
         Rows(replace(rows_of(seen, seen), actions=None))
+    with pytest.raises(CogmapError, match="reach 2"):
+        Rows(rows_of(seen, seen + 2))
     with pytest.raises(CogmapError, match="two rows"):
         Rows(rows_of(seen.reshape(5, 1, 2), seen.reshape(5, 1, 2)))
     with pytest.raises(CogmapError, match="add up to 1"):

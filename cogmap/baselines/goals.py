@@ -53,6 +53,10 @@ class Rows:
             raise CogmapError(
                 f"observations of shape {data.observation_shape}; rivals learn from numbers."
             )
+        if (most := np.abs(data.actions).max()) > 1 + 1e-4:
+            raise CogmapError(
+                f"actions reach {most:.3g}; those of rivals lie between -1 and 1: scale the data's."
+            )
         lengths = data.episode_lengths
         if lengths.max() < 2:
             raise CogmapError("no episode has two rows; a policy is learned from transitions.")

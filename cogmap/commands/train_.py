@@ -117,6 +117,7 @@ def check_flags(settings: Train) -> None:
     if settings.observation == "image" and settings.data is not None:
         raise CogmapError("--observation image explores a maze; leave --data out.")
     fresh = Train()
+    check_groups(settings, fresh)
     kinds = {"env": GYM_FLAGS, "maze": MAZE_FLAGS, "world": CUBE_FLAGS}
     for kind, names in kinds.items():
         if kind in asked or (kind == "maze" and not asked):
@@ -129,6 +130,26 @@ def check_flags(settings: Train) -> None:
             if getattr(given, name) != getattr(usual, name):
                 flag = name.replace("_", "-")
                 raise CogmapError(f"--{flag} is for --{kind}; leave it out, or give --{kind}.")
+
+
+def check_groups(settings: Train, usual: Train) -> None:
+    """Raises for a setting of another method than the one that is trained."""
+    ours = settings.method == "cogmap"
+    groups = ("rival",) if ours else ("sight", "temporal", "dynamics", "planning")
+    for group in groups:
+        given, left = getattr(settings, group), getattr(usual, group)
+        for field in dataclasses.fields(given):
+            if getattr(given, field.name) != getattr(left, field.name):
+                prefix = "" if group == "temporal" else f"{group}."
+                flag = f"--{prefix}{field.name}".replace("_", "-")
+                whose = "a rival's; give --method" if ours else f"not read by {settings.method}"
+                raise CogmapError(f"{flag} is {whose}, or leave it out.")
+    maze = not ours and settings.maze is not None
+    if maze and settings.exploration != usual.exploration:
+        raise CogmapError(
+            f"{settings.method} records --rival.rows by --rival.walk in a maze; leave out --walk, "
+            "--walk-steps, --action-steps, --coverage and --unexplored, or give --data."
+        )
 
 
 def tracker(name: str | None, folder: Path) -> Tracker:

@@ -55,8 +55,27 @@ RIVALS = {
 }
 # OGBench on its navigate data: world -> method -> SR and its spread over 8 seeds
 NAVIGATE = {
-    "pointmaze-large": {"gciql": (0.34, 0.03), "qrl": (0.86, 0.09), "hiql": (0.58, 0.05)},
-    "pointmaze-giant": {"gciql": (0.00, 0.00), "qrl": (0.68, 0.07), "hiql": (0.46, 0.09)},
+    "pointmaze-medium": {
+        "gcbc": (0.09, 0.06),
+        "gciql": (0.53, 0.08),
+        "qrl": (0.82, 0.05),
+        "hiql": (0.79, 0.05),
+        "crl": (0.29, 0.07),
+    },
+    "pointmaze-large": {
+        "gcbc": (0.29, 0.06),
+        "gciql": (0.34, 0.03),
+        "qrl": (0.86, 0.09),
+        "hiql": (0.58, 0.05),
+        "crl": (0.39, 0.07),
+    },
+    "pointmaze-giant": {
+        "gcbc": (0.01, 0.02),
+        "gciql": (0.00, 0.00),
+        "qrl": (0.68, 0.07),
+        "hiql": (0.46, 0.09),
+        "crl": (0.27, 0.10),
+    },
 }
 
 # Table 1B: (world, tasks) -> planner -> (SR, SPL); it gives no SPL of the official tasks
