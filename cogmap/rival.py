@@ -125,8 +125,7 @@ def check(world: World | None, config: RunConfig) -> None:
         raise CogmapError(
             f"{config.method} learns from numbers; {world.name} shows {world.observation_shape}."
         )
-    if not isinstance(world, Walked):
-        world.check(settings.exploration, tau_max=1)
+    world.check(settings.exploration, tau_max=1)
 
 
 def train(
