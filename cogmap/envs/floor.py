@@ -106,7 +106,7 @@ class Floor:
             p, q = way[:, None, :2], way[:, None, 2:]
             ends = _cross(q - p, c - p), _cross(q - p, d - p)  # (n, B), positive on the left
             sides = _cross(d - c, p - c), _cross(d - c, q - c)
-            crossed = (ends[0] * ends[1] < -ROUNDING**2) & (sides[0] * sides[1] < -ROUNDING**2)
+            crossed = (ends[0] * ends[1] < -(ROUNDING**2)) & (sides[0] * sides[1] < -(ROUNDING**2))
             free.append(~crossed.any(-1))
         result = np.concatenate(free)
         # A way that meets the boundary in its corners alone crosses no edge.
