@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 
+from cogmap.choices import Shown
 from cogmap.data.mixed import mixed
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.building_run import BuildingRun, corner_tasks
@@ -40,8 +41,6 @@ PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
 BUDGET, EPISODES = 5000, 25  # App. D: moves of an episode, and episodes of each task
 SCENES = "COGMAP_SCENES"  # names the folder of scenes where none is given
-
-Shown = Literal["nothing", "position", "heading", "both"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +73,8 @@ class Building:
 
     @property
     def name(self) -> str:
-        return self.scene.name
+        """Its label: results of a made-up appearance are never without it."""
+        return self.scene.label
 
     @property
     def numbers(self) -> int:
@@ -90,15 +90,15 @@ class Building:
     def describe(self) -> dict[str, Any]:
         return {
             "kind": self.KIND,
-            "scene": self.name,
-            "note": self.scene.note,
+            "scene": self.scene.name,
+            "label": self.scene.label,
             "beside": self.beside,
             "pixels": self.pixels,
             "scenes": None if self.scenes is None else str(self.scenes),
         }
 
     def conditions(self) -> dict[str, Any]:
-        seen = {"observation": "image" if self.drawn else "position", "scene": self.scene.note}
+        seen = {"observation": "image" if self.drawn else "position"}
         return seen | ({"beside": self.beside, "pixels": self.pixels} if self.drawn else {})
 
     @classmethod
@@ -170,8 +170,6 @@ class Building:
         if temporal.encoder == "auto":
             temporal = replace(temporal, encoder="convolution")
         temporal = replace(temporal, numbers=self.numbers)
-        if self.scene.note:
-            tell(f"{self.name}: {self.scene.note}")
         return self, replace(settings, exploration=exploration, temporal=temporal)
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:

@@ -114,7 +114,8 @@ def _pyramids(textures: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Every level of every texture in one column, and where each begins. (P, 3), (M, L, 3)"""
     columns, tables, begin = [], [], 0
     for texture in textures:
-        level, table = texture.astype(np.float32), []
+        level: np.ndarray = texture.astype(np.float32)
+        table = []
         while True:
             high, wide = level.shape[:2]
             table.append((begin, high, wide))

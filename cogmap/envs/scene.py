@@ -35,8 +35,8 @@ class Scene(Protocol):
     def name(self) -> str: ...
 
     @property
-    def note(self) -> str:
-        """To be said wherever a number or a picture of it appears; empty: nothing."""
+    def label(self) -> str:
+        """What it is called wherever a number or a picture of it appears."""
 
     @property
     def points(self) -> np.ndarray:
@@ -62,7 +62,7 @@ class NavmeshScene:
     name: str
     floor: Floor
     surface: Surface
-    note: str = ""
+    label: str
     _cameras: dict[int, RayCamera] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -93,7 +93,7 @@ class Files:
     navmesh: str
     sha256: str
     glb: str | None  # None: its looks are made up
-    note: str
+    label: str
 
 
 KNOWN = {
@@ -107,7 +107,7 @@ KNOWN = {
         "van-gogh-room.navmesh",
         "0d0b50ceb92882aca27e02a4f3db2a0d0d10ed5271de075f04bf6bcb56ab15ab",
         "van-gogh-room.glb",
-        '"Van Gogh Room" by ruslans3d, CC-BY-4.0',
+        '"Van Gogh Room" by ruslans3d (CC-BY-4.0)',
     ),
 }
 
@@ -123,4 +123,4 @@ def known_scene(name: str, folder: Path) -> NavmeshScene:
             "download it anew."
         )
     surface = with_walls(floor) if files.glb is None else read_glb(folder / files.glb)
-    return NavmeshScene(name, floor, surface, files.note)
+    return NavmeshScene(name, floor, surface, files.label)

@@ -3,7 +3,7 @@
 A navigation mesh is kept off the walls by the agent's radius, so walls stand that far outside its
 boundary. Every wall has its own colours and pattern, drawn from its number, so that places can be
 told apart by sight as they can in a furnished home; floor and ceiling are everywhere alike. What
-is seen so is this package's invention and nothing of the building's (`scene.Scene.note`).
+is seen so is this package's invention and nothing of the building's (`Scene.label` says so).
 
 Shape letters: B walls.
 """
