@@ -40,6 +40,7 @@ UPDATES = 3000
 PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
 BUDGET, EPISODES = 5000, 25  # App. D: moves of an episode, and episodes of each task
+RADII = (1, 2, 3)  # moves of a candidate after which it is judged
 SCENES = "COGMAP_SCENES"  # names the folder of scenes where none is given
 
 
@@ -170,7 +171,11 @@ class Building:
         if temporal.encoder == "auto":
             temporal = replace(temporal, encoder="convolution")
         temporal = replace(temporal, numbers=self.numbers)
-        return self, replace(settings, exploration=exploration, temporal=temporal)
+        planning = settings.planning
+        if planning.radii == Planning().radii:
+            planning = replace(planning, radii=RADII)
+        settled = replace(settings, exploration=exploration, temporal=temporal, planning=planning)
+        return self, settled
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:
         split_steps(settings.steps, 1)
