@@ -59,7 +59,7 @@ class BuildingRun:
     def __init__(self, world: Building, tasks: Sequence[Task]) -> None:
         self._world, lattice = world, world.states
         starts = np.array([_read(task.start, "start") for task in tasks])  # (E, 3)
-        goals = np.array([_read(task.goal, "goal") for task in tasks])[:, :2]
+        goals = np.array([_read(task.goal, "goal")[:2] for task in tasks])
         for name, places in (("start", starts[:, :2]), ("goal", goals)):
             for place in places[~world.scene.navigable(places)]:
                 raise CogmapError(
@@ -70,10 +70,21 @@ class BuildingRun:
         self._goals = np.array([lattice.nearest(goal) for goal in goals])  # points
         known = {point: _around(world.scene, lattice, point) for point in set(self._goals.tolist())}
         self._near = np.stack([known[point] for point in self._goals.tolist()])  # (E, P) bool
-        views = HEADINGS * self._goals[:, None] + np.arange(HEADINGS)  # (E, 12)
+        views = HEADINGS * self._goals[:, None] + self._headings(tasks)  # (E, 12) or (E, 1)
         seen = world.observe(views.ravel())
-        self.goals = seen.reshape(*views.shape, *seen.shape[1:])  # (E, 12, ...)
+        seen = seen.reshape(*views.shape, *seen.shape[1:])
+        self.goals = seen if views.shape[1] > 1 else seen[:, 0]  # (E, 12, ...) or (E, ...)
         self.succeeded = self._there
+
+    @staticmethod
+    def _headings(tasks: Sequence[Task]) -> np.ndarray:
+        """Of the views that tell goals: all, or one each. -> (12,) or (E, 1)"""
+        told = [len(task.goal) > 2 for task in tasks]
+        if not any(told):
+            return np.arange(HEADINGS)
+        if not all(told):
+            raise CogmapError("give every goal with a heading, or none.")
+        return np.array([[int(task.goal[2]) % HEADINGS] for task in tasks])
 
     @property
     def _there(self) -> np.ndarray:

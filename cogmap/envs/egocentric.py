@@ -4,7 +4,8 @@ The agent sees what is before it, and beside it, where asked, where it is and wh
 single view does not tell everywhere. It moves on a lattice (turning.py has the rules), so a walk of
 any length is index arithmetic over views that are each cast once.
 
-Goals are told by a place, which is what success asks for: any of the twelve views there will do.
+Goals are told by a place, which is what success asks for: any of the twelve views there will do. A
+heading beside the place makes it that one view.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
 BUDGET, EPISODES = 5000, 25  # App. D: moves of an episode, and episodes of each task
 RADII = (1, 2, 3)  # moves of a candidate after which it is judged
+ONE_VIEW = "corners-one-view"
 SCENES = "COGMAP_SCENES"  # names the folder of scenes where none is given
 
 
@@ -170,6 +172,8 @@ class Building:
             temporal = replace(temporal, steps=UPDATES)
         if temporal.encoder == "auto":
             temporal = replace(temporal, encoder="convolution")
+        if temporal.recorded == "auto" and self.beside in ("nothing", "heading"):
+            temporal = replace(temporal, recorded=None)  # a view may come from several places
         temporal = replace(temporal, numbers=self.numbers)
         planning = settings.planning
         if planning.radii == Planning().radii:
@@ -244,13 +248,20 @@ class Building:
         budget: int | None = None,
         seed: int = 0,
     ) -> TaskSet:
-        """The two pairs of corners that are farthest apart, both ways, from random headings."""
+        """The two pairs of corners that are farthest apart, both ways, from random headings.
+
+        corners: a goal is told by all views there; corners-one-view: by one, drawn at random.
+        """
         check_tasks_wanted(episodes=episodes, budget=budget)
-        if name not in (None, "corners"):
-            raise CogmapError(f"tasks {name!r}; a building has only corners.")
+        name = name or "corners"
+        if name not in ("corners", ONE_VIEW):
+            raise CogmapError(f"tasks {name!r}; a building has corners or {ONE_VIEW}.")
         rng = np.random.default_rng(check_seed(seed))
         tasks = corner_tasks(self.scene, self.states, episodes or EPISODES, rng)
-        return TaskSet("corners", tasks, budget or BUDGET, seed)
+        if name == ONE_VIEW:
+            seen = rng.integers(HEADINGS, size=len(tasks)).tolist()
+            tasks = [replace(task, goal=(*task.goal, float(k))) for task, k in zip(tasks, seen)]
+        return TaskSet(name, tasks, budget or BUDGET, seed)
 
     def begin(self, tasks: Sequence[Task]) -> BuildingRun:
         return BuildingRun(self, tasks)

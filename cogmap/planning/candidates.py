@@ -45,7 +45,7 @@ class Offer(Protocol):
 
     @property
     def actions(self) -> np.ndarray:
-        """Those that are the same everywhere (A, action size); none (0, action size)"""
+        """What those begin with that are the same everywhere (A, action size); none (0, ...)"""
 
     def offered(self, here: Tensor) -> Tensor:
         """(E, d) looks -> (E, A, action size) held on, or (E, A, H, action size) in turn"""
@@ -95,8 +95,8 @@ class Programs:
 
     @property
     def actions(self) -> np.ndarray:
-        """None is held on. (0, action size)"""
-        return np.zeros((0, self.turns.shape[2]), np.float32)
+        """What each begins with. (A, action size)"""
+        return self.turns[:, 0]
 
     def offered(self, here: Tensor) -> Tensor:
         """(E, d) -> (E, A, H, action size)"""
