@@ -95,7 +95,7 @@ def test_candidates_turn_and_then_go(world):
 
 
 def test_tasks_lead_between_the_farthest_corners_both_ways_from_random_headings(scene, world):
-    tasks = world.tasks(None, seed=1).tasks
+    tasks = world.tasks("corners-all-views", seed=1).tasks
     assert len(tasks) == 4 * 25
     ends = {(task.start[:2], task.goal) for task in tasks}
     assert ends == {(goal, start) for start, goal in ends} and len(ends) == 4
@@ -104,12 +104,12 @@ def test_tasks_lead_between_the_farthest_corners_both_ways_from_random_headings(
     )  # the diagonals, which the door lets through
     assert ways == pytest.approx([np.hypot(5, 2)] * 4)
     headings = np.array([task.start[2] for task in tasks])
-    single = world.tasks("corners-one-view", seed=1).tasks
+    single = world.tasks(None, seed=1).tasks
     assert [(t.start, t.goal[:2]) for t in single] == [(t.start, t.goal) for t in tasks]
     assert {task.goal[2] for task in single} == set(range(12))
     assert set(headings) == set(range(12))
     assert world.tasks(None, seed=1) == world.tasks("corners", seed=1) != world.tasks(None, seed=2)
-    with pytest.raises(CogmapError, match="corners or corners-one-view"):
+    with pytest.raises(CogmapError, match="corners or corners-all-views"):
         world.tasks("official")
 
 
@@ -140,17 +140,33 @@ def test_an_episode_moves_stops_at_walls_and_ends_at_its_goal(world):
     assert held.length[0] == 0 and held.steps[0] == 5 and not wall.succeeded[0]
 
 
-def test_goals_are_the_twelve_views_of_a_place(world):
+def test_a_goal_is_the_view_of_a_place_and_heading_or_all_twelve_of_a_place(world):
     running = world.begin([Task("t", (1.0, 1.0, 4), (4.0, 1.0))])
     point = world.states.nearest(np.array([4.0, 1.0]))
     views = world.observe(HEADINGS * point + np.arange(HEADINGS))
     np.testing.assert_array_equal(running.goals, views[None])
     single = world.begin([Task("t", (1.0, 1.0, 4), (4.0, 1.0, 3))])
     np.testing.assert_array_equal(single.goals, views[None, 3])
-    with pytest.raises(CogmapError, match="with a heading, or none"):
+    with pytest.raises(CogmapError, match="goal with a heading, or none"):
         world.begin([Task("t", (1.0, 1.0), (4.0, 1.0, 3)), Task("t", (1.0, 1.0), (4.0, 1.0))])
     here = HEADINGS * world.states.nearest(np.array([1.0, 1.0])) + 4
     np.testing.assert_array_equal(running.observe(np.array([0])), world.observe(np.array([here])))
+
+
+def test_ends_of_the_users_own_are_read_and_what_is_none_is_refused(world):
+    told = replace(world, start="1,1,3", goal="4,1")
+    assert {(t.start, t.goal) for t in told.tasks(None).tasks} == {((1.0, 1.0, 3.0), (4.0, 1.0))}
+    for wrong in ("here", "1", "1,2,3,4", "nan,1"):
+        with pytest.raises(CogmapError, match="x,z"):
+            replace(world, goal=wrong).tasks(None)
+
+
+def test_frames_are_large_views_above_their_label(scene, world):
+    running = world.begin([Task("t", (1.0, 1.0, 3), (4.0, 1.0))])
+    frame = running.frame(0)
+    seen = scene.view(np.array([1.0, 1.0]), np.pi / 2, size=frame.shape[1]).colour
+    np.testing.assert_array_equal(frame[: len(seen)], seen)
+    assert len(frame) > len(seen) and 0 < (frame[len(seen) :] < 128).mean() < 0.5  # text on white
 
 
 @pytest.fixture(scope="module")
@@ -211,5 +227,7 @@ def test_habitats_scenes_are_trained_evaluated_and_restored_by_name(name, tmp_pa
     trained = ["train", "--world", name, "--scenes", str(SCENES), "--out", run, *few]
     assert main(trained) == 0
     assert main(["evaluate", run, "--episodes", "1", "--budget", "3"]) == 0
+    assert main(["plan", run, "--budget", "5", "--video", str(tmp_path / "way.gif")]) == 0
+    assert main(["plan", run, "--goal", "0,0", "--budget", "3"]) == (2 if name == "van-gogh" else 0)
     label = {"apartment-1": "synthetic appearance", "van-gogh": "ruslans3d"}[name]
     assert label in capsys.readouterr().out

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cogmap.envs.egocentric import Building
 
 ROUNDING = 1e-6  # m
+FRAME, CAPTION = 320, 16  # pixels of a frame's side, and of the line below it
 PAIRS = 2
 
 
@@ -122,6 +123,13 @@ class BuildingRun:
             active = ~self.succeeded[which]
         return Moved(taken, length)
 
+    def frame(self, k: int) -> np.ndarray:
+        """What one episode sees, large, above what that is. -> (H, W, 3)"""
+        lattice, here = self._world.states, self._states[[k]]
+        heading = float(lattice.headings(here)[0])
+        view = self._world.scene.view(lattice.places(here)[0], heading, size=FRAME).colour
+        return np.concatenate([view, _caption(self._world.name)])
+
     def shortest(self) -> np.ndarray:
         """To where the goal is within one move: the exact geodesic, less that move. (E,)"""
         starts, goals = self.places, self._world.states.points[self._goals]
@@ -141,6 +149,25 @@ def _around(scene: Scene, states: States, goal: int) -> np.ndarray:
     ends = np.repeat(states.points[[goal]], len(near), axis=0)
     result[near] = scene.clear(states.points[near], ends)
     return result
+
+
+def _caption(text: str) -> np.ndarray:
+    """A line of text. -> (CAPTION, FRAME, 3) uint8"""
+    from PIL import Image, ImageDraw
+
+    line = Image.new("RGB", (FRAME, CAPTION), "white")
+    ImageDraw.Draw(line).text((4, 2), text, fill="black")
+    return np.asarray(line)
+
+
+def read_place(name: str, text: str) -> tuple[float, ...]:
+    """x,z or x,z,heading as typed."""
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise CogmapError(f"{name} {text!r}: give x,z or x,z,heading in numbers.") from None
+    _read(numbers, name)
+    return numbers
 
 
 def _read(numbers: tuple[float, ...], name: str) -> tuple[float, float, float]:

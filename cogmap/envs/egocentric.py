@@ -4,8 +4,8 @@ The agent sees what is before it, and beside it, where asked, where it is and wh
 single view does not tell everywhere. It moves on a lattice (turning.py has the rules), so a walk of
 any length is index arithmetic over views that are each cast once.
 
-Goals are told by a place, which is what success asks for: any of the twelve views there will do. A
-heading beside the place makes it that one view.
+A goal is a place and a heading, and is told by the view from there. Of a place alone any of the
+twelve views will do, which is all that success asks for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from cogmap.choices import Shown
 from cogmap.data.mixed import mixed
 from cogmap.data.trajectories import Trajectories
-from cogmap.envs.building_run import BuildingRun, corner_tasks
+from cogmap.envs.building_run import BuildingRun, corner_tasks, read_place
 from cogmap.envs.scene import KNOWN, Scene, known_scene
 from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, MOVES, RIGHT, States
 from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
@@ -42,7 +42,7 @@ PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
 BUDGET, EPISODES = 5000, 25  # App. D: moves of an episode, and episodes of each task
 RADII = (1, 2, 3)  # moves of a candidate after which it is judged
-ONE_VIEW = "corners-one-view"
+ALL_VIEWS = "corners-all-views"
 SCENES = "COGMAP_SCENES"  # names the folder of scenes where none is given
 
 
@@ -57,6 +57,9 @@ class Building:
     pixels: int = PIXELS
     drawn: bool = True  # else places alone are shown, for policies that do not look
     scenes: Path | None = None  # folder of the files of a scene that is known by name
+    start: str | None = None  # x,z or x,z,heading of every episode; None: as the tasks have it
+    goal: str | None = None  # where to go in every episode
+    rendered: bool = False  # whether frames are wanted
 
     map = None
     action_size = len(MOVES)
@@ -250,17 +253,21 @@ class Building:
     ) -> TaskSet:
         """The two pairs of corners that are farthest apart, both ways, from random headings.
 
-        corners: a goal is told by all views there; corners-one-view: by one, drawn at random.
+        corners: a goal is told by one view there, drawn at random; corners-all-views: by all.
         """
         check_tasks_wanted(episodes=episodes, budget=budget)
         name = name or "corners"
-        if name not in ("corners", ONE_VIEW):
-            raise CogmapError(f"tasks {name!r}; a building has corners or {ONE_VIEW}.")
+        if name not in ("corners", ALL_VIEWS):
+            raise CogmapError(f"tasks {name!r}; a building has corners or {ALL_VIEWS}.")
         rng = np.random.default_rng(check_seed(seed))
         tasks = corner_tasks(self.scene, self.states, episodes or EPISODES, rng)
-        if name == ONE_VIEW:
+        if name != ALL_VIEWS:
             seen = rng.integers(HEADINGS, size=len(tasks)).tolist()
             tasks = [replace(task, goal=(*task.goal, float(k))) for task, k in zip(tasks, seen)]
+        for end in ("start", "goal"):
+            if (told := getattr(self, end)) is not None:
+                place = read_place(end, told)
+                tasks = [replace(task, name="told", **{end: place}) for task in tasks]
         return TaskSet(name, tasks, budget or BUDGET, seed)
 
     def begin(self, tasks: Sequence[Task]) -> BuildingRun:
