@@ -15,20 +15,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from cogmap.choices import Shown
 from cogmap.data.mixed import mixed
 from cogmap.data.trajectories import Trajectories
+from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.envs.building_run import BuildingRun, corner_tasks, read_place
+from cogmap.envs.building_walk import check_walk, walked
 from cogmap.envs.scene import KNOWN, Scene, known_scene
 from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, MOVES, RIGHT, States
 from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
 from cogmap.errors import CogmapError, check_seed
 from cogmap.explore.settings import Exploration
-from cogmap.explore.walks import graph_walk, split_steps
 from cogmap.planning.candidates import Programs
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
@@ -181,21 +182,16 @@ class Building:
         planning = settings.planning
         if planning.radii == Planning().radii:
             planning = replace(planning, radii=RADII)
-        settled = replace(settings, exploration=exploration, temporal=temporal, planning=planning)
-        return self, settled
+        dynamics = settings.dynamics
+        if dynamics.ahead == DynamicsTraining().ahead:
+            dynamics = replace(dynamics, ahead=max(RADII))
+            if dynamics.batch == DynamicsTraining().batch:
+                dynamics = replace(dynamics, batch=dynamics.batch // 2)  # of longer rows
+        settled = replace(settings, exploration=exploration, temporal=temporal)
+        return self, replace(settled, dynamics=dynamics, planning=planning)
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:
-        split_steps(settings.steps, 1)
-        if tau_max > settings.steps:
-            raise CogmapError(
-                f"tau_max={tau_max} exceeds the walk ({settings.steps} steps); raise --walk-steps "
-                "or lower --tau-max."
-            )
-        acted = cast(int, settings.action_steps)
-        if not 1 <= acted <= settings.steps:
-            raise CogmapError(
-                f"action_steps={acted}: they are part of the walk; give 1 to {settings.steps}."
-            )
+        check_walk(settings, tau_max=tau_max)
         self.views(np.zeros(1, np.int64))  # a missing package is said now
 
     def explore(
@@ -211,22 +207,9 @@ class Building:
         """One walk of random moves; its first part, with the moves, is for the local dynamics."""
         walk, acted = folder / "walk", folder / "actions"
         if not (acted / "meta.json").exists():
-            rng = np.random.default_rng(seed)
-            start = int(rng.integers(len(self.states)))
-            moves = rng.integers(len(MOVES), size=settings.steps, dtype=np.int8)
-            index = graph_walk(self.states.successors, start, moves)
-            whole = Trajectories(
-                episode_starts=np.zeros(1, np.int64),
-                table=self.observe(np.arange(len(self.states)), bars),
-                index=index,
-                controls=False,  # the actions of most of it are not kept
-                source=f"random moves in {self.name}",
-            )
-            few = cast(int, settings.action_steps) + 1
+            table = self.observe(np.arange(len(self.states)), bars)
+            whole, part = walked(self.states, table, settings, seed=seed, where=self.name)
             whole.save(walk)
-            steps = np.append(moves, 0)[:few]
-            actions = np.eye(len(MOVES), dtype=np.float32)[steps]
-            part = replace(whole, index=index[:few], actions=actions, controls=True)
             part.save(acted)
         return pairs or Trajectories.load(walk), transitions or Trajectories.load(acted)
 
