@@ -24,7 +24,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	  { echo "make: needs Python 3.11 or 3.12; say PYTHON=python3.12 make $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ogbench,report,ray,web,gym,exchange,track,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ogbench,report,ray,web,gym,exchange,track,scenes,dev]'
 	@touch $@
 
 # Pictures of mazes need a GL library; without one those tests fail with the package's name.

@@ -18,6 +18,7 @@ if "OMP_WAIT_POLICY" not in os.environ:
 # Names are imported when they are first used, so that `cogmap --help` need not wait for torch.
 _HOMES = {
     "Agent": "cogmap.agent",
+    "Building": "cogmap.envs.egocentric",
     "CogmapError": "cogmap.errors",
     "CubeSingle": "cogmap.envs.cube",
     "Decision": "cogmap.planning.planner",
@@ -47,6 +48,7 @@ _HOMES = {
 }
 __all__ = [
     "Agent",
+    "Building",
     "CogmapError",
     "CubeSingle",
     "Decision",
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
     from cogmap.dynamics.settings import DynamicsTraining
     from cogmap.dynamics.train import train_dynamics
     from cogmap.envs.cube import CubeSingle
+    from cogmap.envs.egocentric import Building
     from cogmap.envs.gym import GymWorld
     from cogmap.envs.maze import Maze
     from cogmap.envs.pointmaze import PointMaze

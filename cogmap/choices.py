@@ -7,6 +7,8 @@ from typing import Literal
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Unexplored = Literal["far", "scattered"]  # what a coverage below 1 leaves out
 
+Shown = Literal["nothing", "position", "heading", "both"]  # beside a view
+
 # Metadata of settings that rows were measured without: left out of their hash at the default, which
 # is what those rows had, so that a new setting does not make all that was measured look stale.
 LATER = {"later": True}

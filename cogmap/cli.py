@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import tyro
 
 from cogmap.baselines.settings import MethodName, RivalTraining
-from cogmap.choices import Device, Unexplored
+from cogmap.choices import Device, Shown, Unexplored
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
@@ -21,7 +21,9 @@ from cogmap.sight.settings import SightTraining
 from cogmap.temporal.settings import TemporalTraining
 
 Physics = Literal["mujoco", "kinematic"]
-WorldName = Literal["cube-single"]
+ArmName = Literal["cube-single"]
+SceneName = Literal["apartment-1", "van-gogh"]
+WorldName = ArmName | SceneName
 T = TypeVar("T")
 Run = Annotated[Path, tyro.conf.Positional]
 Unprefixed = Annotated[T, tyro.conf.arg(name="")]  # --steps, not --temporal.steps
@@ -45,7 +47,7 @@ class Explore:
 
     maze: str | None = None
     """large, giant, medium, or a text file of '#' and '.'."""
-    world: WorldName | None = None
+    world: ArmName | None = None
     """Instead of a maze: an arm and a cube, handled by OGBench's oracle."""
     out: Path
     """Folder to write."""
@@ -105,7 +107,12 @@ class Train:
     maze: str | None = None
     """large, giant, medium, or a text file of '#' and '.'."""
     world: WorldName | None = None
-    """Instead of a maze: an arm that is to bring a cube where it was seen (docs/cube.md)."""
+    """Instead of a maze: an arm that is to bring a cube where it was seen (docs/cube.md), or a
+    building seen in the first person (docs/first-person.md)."""
+    scenes: Path | None = None
+    """Folder of Habitat's test scenes, for such a building; by default COGMAP_SCENES says it."""
+    beside: Shown = "position"
+    """What the agent is shown beside its view, there."""
     env: str | None = None
     """Instead of a maze a Gymnasium environment: a registered id, or module:Class."""
     env_package: str | None = None

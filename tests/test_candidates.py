@@ -6,7 +6,7 @@ import torch
 
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
-from cogmap.planning.candidates import Candidates, Recall
+from cogmap.planning.candidates import Candidates, Programs, Recall
 
 
 def line(steps: int = 10, episodes: int = 3) -> Trajectories:
@@ -77,3 +77,14 @@ def test_of_twice_as_many_the_unsteady_half_is_left_out():
     recall = Recall.of(Trajectories.together([jumping, steady]), length=3)
     offered = recall.candidates(2, (1,)).offered(torch.tensor([[4.0, 0.0]]))
     assert offered[0, :, :, 0].tolist() == [[4, 5, 6], [4, 5, 6]]
+
+
+def test_programs_are_the_same_everywhere_and_known_by_what_they_begin_with():
+    turns = np.eye(3, dtype=np.float32)[[[0, 2], [1, 2], [2, 2]]]  # (3, 2, 3)
+    offer = Programs(turns, (1, 2))
+    offered = offer.offered(torch.zeros(4, 7))
+    assert offered.shape == (4, 3, 2, 3)
+    np.testing.assert_array_equal(offered[3], turns)
+    # Not empty, unlike that of recalled ones: a planner remembers which it tried where.
+    np.testing.assert_array_equal(offer.actions, np.eye(3))
+    assert offer.count == 3

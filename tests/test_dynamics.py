@@ -163,3 +163,38 @@ def test_several_actions_are_applied_in_turn(trained):
     torch.testing.assert_close(passed[1], model(once, actions[:, 1])[0])
     held = actions[:, :1].expand(-1, 3, -1)
     torch.testing.assert_close(model.along(state, held, 3), model.along(state, held[:, 0], 3))
+
+
+def wheel(episodes=40, steps=50):
+    """Points that turn about the origin, faster the further out, in eight noisy numbers."""
+    rng = np.random.default_rng(0)
+    radius = rng.uniform(0.5, 1.5, size=(episodes, 1))
+    angle = rng.uniform(0, 2 * np.pi, size=(episodes, 1)) + 0.4 * radius * np.arange(steps)
+    seen = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+    seen = seen.reshape(-1, 2) @ rng.normal(size=(2, 8)) + 0.1 * rng.normal(
+        size=(episodes * steps, 8)
+    )
+    return Trajectories(
+        episode_starts=np.arange(episodes) * steps,
+        observations=seen.astype(np.float32),
+        actions=np.zeros((episodes * steps, 1), np.float32),
+    )
+
+
+def test_learning_several_actions_ahead_serves_predictions_so_far_ahead(tmp_path):
+    data = wheel()
+    rows = torch.as_tensor(data.observations)
+    here = torch.arange(0, 40 * 50, 50)[:, None] + torch.arange(0, 45, 5)
+    errors = {}
+    for ahead in (1, 4):
+        settings = DynamicsTraining(steps=400, batch=128, width=32, ahead=ahead)
+        model = train_dynamics(data, settings, tmp_path / str(ahead), seed=0, device="cpu")
+        passed = model.along(rows[here.ravel()], torch.zeros(here.numel(), 1), 4)[:, 0]
+        gap = (passed[:, -1] - rows[here.ravel() + 4]).square().mean()
+        errors[ahead] = gap.item()
+    assert errors[4] < 0.8 * errors[1]
+
+
+def test_more_actions_ahead_than_an_episode_has_are_refused(tmp_path):
+    with pytest.raises(CogmapError, match="ahead=50 exceeds the longest episode"):
+        train_dynamics(wheel(), DynamicsTraining(ahead=50), tmp_path, seed=0, device="cpu")

@@ -19,10 +19,21 @@ from cogmap.errors import CogmapError
 from cogmap.settings import RunSettings
 from cogmap.training import Track, Tracker, no_tracker
 
-# What only a Gymnasium environment reads, and what only a maze does.
-GYM_FLAGS = ("env_package", "env_kwargs", "hold", "names", "goal", "start", "stay")
-MAZE_FLAGS = ("observation", "physics", "walk", "action_steps", "coverage", "unexplored")
-CUBE_FLAGS = ("expert",)
+# Flags that only some worlds read, by the flag that chooses such a world.
+OF_KIND = {
+    "env": ("env_package", "env_kwargs", "hold", "names", "goal", "start", "stay"),
+    "maze": ("observation", "physics", "walk", "action_steps", "coverage", "unexplored"),
+    "world cube-single": ("expert",),
+    "world apartment-1": ("scenes", "beside"),
+}
+BUILDING = ("action_steps", *OF_KIND["world apartment-1"])  # the part of a walk with its moves
+READ = {
+    "env": OF_KIND["env"],
+    "maze": OF_KIND["maze"],
+    "cube-single": ("observation", *OF_KIND["world cube-single"]),  # numbers, or pictures
+    "apartment-1": BUILDING,
+    "van-gogh": BUILDING,
+}
 
 
 def run(settings: Train) -> None:
@@ -84,7 +95,9 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
     check_flags(settings)
     world: World | None = None
     if settings.world is not None:
-        world = cube_world(settings)
+        world = (
+            cube_world(settings) if settings.world == "cube-single" else building_world(settings)
+        )
     elif settings.env is not None:
         world = gym_world(settings)
     elif settings.maze is not None:
@@ -118,13 +131,11 @@ def check_flags(settings: Train) -> None:
         raise CogmapError("--observation image explores a maze; leave --data out.")
     fresh = Train()
     check_groups(settings, fresh)
-    kinds = {"env": GYM_FLAGS, "maze": MAZE_FLAGS, "world": CUBE_FLAGS}
-    for kind, names in kinds.items():
-        if kind in asked or (kind == "maze" and not asked):
-            continue
+    read = set(READ["maze" if not asked else settings.world or asked[0]])
+    for kind, names in OF_KIND.items():
         for name in names:
-            if name == "observation" and settings.world is not None:
-                continue  # an arm, too, is seen in numbers or in pictures
+            if name in read:
+                continue
             part = "exploration" if hasattr(settings.exploration, name) else None
             given, usual = (getattr(s, part) if part else s for s in (settings, fresh))
             if getattr(given, name) != getattr(usual, name):
@@ -180,6 +191,14 @@ def cube_world(settings: Train) -> World:
     from cogmap.envs.cube import CubeSingle  # imports nothing of OGBench yet
 
     return CubeSingle(observation=settings.observation)
+
+
+def building_world(settings: Train) -> World:
+    """A building seen in the first person."""
+    from cogmap.envs.egocentric import Building  # reads the scene's files
+
+    assert settings.world is not None
+    return Building.named(settings.world, settings.scenes, beside=settings.beside)
 
 
 def gym_world(settings: Train) -> World:

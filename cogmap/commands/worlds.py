@@ -65,6 +65,8 @@ def warn_of_goal(agent: Agent | Rival, world: World) -> None:
     goal = getattr(world, "goal", None)
     if goal is None or agent.seen is None or agent.seen.context.mask.any():
         return  # without a goal, or each episode's own
+    if not hasattr(world, "has_goals"):
+        return  # a building's are places, not observations
     if isinstance(agent, Agent) and (warning := agent.goal(goal).warning):
         print(f"warning: {warning}")
 

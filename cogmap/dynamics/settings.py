@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from cogmap.choices import LATER
 from cogmap.errors import CogmapError
 
 
@@ -15,6 +16,10 @@ class DynamicsTraining:
     """Updates."""
     batch: int = 1024
     """Transitions in each update."""
+    ahead: int = field(default=1, metadata=LATER)
+    """Actions in turn that are predicted one from the other while learning. More than 1 where a
+    planner looks several ahead and predictions soon are like nothing that was seen: looks of
+    pictures."""
     width: int = 256
     """Units in each hidden layer."""
     cycles: float = 2.0
@@ -28,6 +33,6 @@ class DynamicsTraining:
     """Updates between two checkpoints."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "width", "checkpoint_every"):
+        for name in ("steps", "batch", "ahead", "width", "checkpoint_every"):
             if getattr(self, name) < 1:
                 raise CogmapError(f"dynamics {name}={getattr(self, name)}; give at least 1.")

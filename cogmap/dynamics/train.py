@@ -44,6 +44,11 @@ def train_dynamics(
     actions = torch.as_tensor(np.array(data.actions), dtype=torch.float32, device=chip)
     episodes = Episodes(data, device=chip)
     episodes.check_horizon(1)
+    if settings.ahead > episodes.longest:
+        raise CogmapError(
+            f"ahead={settings.ahead} exceeds the longest episode ({episodes.longest} steps); lower "
+            "--dynamics.ahead."
+        )
     first = np.setdiff1d(np.arange(len(data)), data.episode_starts + data.episode_lengths - 1)
     rows = torch.as_tensor(first[: 1 << 20], device=chip)
     reach = (states[rows + 1] - states[rows]).square().mean(0).sqrt().clamp(min=1e-6)
@@ -65,15 +70,19 @@ def train_dynamics(
         seed=seed,
     ).to(chip)
     generator = torch.Generator(chip).manual_seed(seed)
-    one = torch.ones((), dtype=torch.long, device=chip)
+    ahead = torch.full((), settings.ahead, device=chip)
 
     def loss() -> tuple[Tensor, dict[str, Tensor]]:
         u = torch.rand(settings.batch, generator=generator, device=chip, dtype=torch.float64)
-        here, there = episodes.pairs(one, u)  # 3
-        predicted, seen = model(states[here], actions[here]), states[there]
-        # The optimiser sees each number's error in units of its own typical move, or the fastest
-        # would count alone; Eq. 6 itself is reported.
-        value = squared_error(predicted / reach, seen / reach)  # 4
+        here, _ = episodes.pairs(ahead, u)  # 3
+        predicted, errors = states[here], []
+        for step in range(settings.ahead):
+            predicted = model(predicted, actions[here + step])
+            # The optimiser sees each number's error in units of its own typical move, or the
+            # fastest would count alone; Eq. 6 itself is reported.
+            seen = states[here + step + 1]
+            errors.append(squared_error(predicted / reach, seen / reach))  # 4
+        value = torch.stack(errors).mean()
         return value, {"squared_error": squared_error(predicted, seen).detach()}
 
     train(

@@ -22,10 +22,17 @@ def _cube(description: dict[str, Any], seen: Seen | None) -> World:
     return CubeSingle.restored(description)
 
 
-KINDS: dict[str, Callable[[dict[str, Any], Seen | None], World]] = {
+def _building(description: dict[str, Any], seen: Seen | None) -> World | None:
+    from cogmap.envs.egocentric import Building
+
+    return Building.restored(description)
+
+
+KINDS: dict[str, Callable[[dict[str, Any], Seen | None], World | None]] = {
     PointMaze.KIND: lambda description, seen: PointMaze.restored(description),
     "gymnasium": _gymnasium,
     "cube-single": _cube,
+    "building": _building,
 }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
 from cogmap.explore.settings import Exploration
-from cogmap.planning.candidates import Candidates
+from cogmap.planning.candidates import Offer
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
 from cogmap.settings import RunSettings
@@ -141,7 +141,7 @@ class World(Protocol):
     def random_actions(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """What wandering does: the floor that planning is measured against. -> (count, a)"""
 
-    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Candidates:
+    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Offer:
         """The actions on offer, for a local dynamics whose actions last `hold` simulator steps."""
 
     def tasks(

@@ -1,8 +1,9 @@
 """Candidate actions, followed along their way and judged at several radii (Alg. 3, lines 3-5).
 
-Two kinds: actions that are the same everywhere, each held on (directions in a maze), and what was
-done in the recorded states most like the present one, a few actions in turn. Of five numbers, as
-an arm has them, any fixed set is too coarse, and most of what it holds nobody would do here.
+Three kinds: actions that are the same everywhere, each held on (directions in a maze); a few in
+turn, the same everywhere (turn, then go); and what was done in the recorded states most like the
+present one, a few in turn. Of five numbers, as an arm has them, any fixed set is too coarse, and
+most of what it holds nobody would do here.
 
 Shape letters: E episodes, A candidates, H actions in turn, N recorded states, d numbers in one.
 """
@@ -44,7 +45,7 @@ class Offer(Protocol):
 
     @property
     def actions(self) -> np.ndarray:
-        """Those that are the same everywhere (A, action size); none (0, action size)"""
+        """What those begin with that are the same everywhere (A, action size); none (0, ...)"""
 
     def offered(self, here: Tensor) -> Tensor:
         """(E, d) looks -> (E, A, action size) held on, or (E, A, H, action size) in turn"""
@@ -69,6 +70,38 @@ class Candidates:
     def offered(self, here: Tensor) -> Tensor:
         actions = torch.as_tensor(self.actions, dtype=torch.float32).to(here.device)
         return actions.expand(len(here), -1, -1)
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Several actions in turn that are on offer everywhere: first to turn, then to go.
+
+    One action of two kinds that undo each other says little of where it leads: a turn is worth
+    what is done after it.
+    """
+
+    turns: np.ndarray  # (A, H, action size) float32
+    radii: tuple[int, ...]
+    steps_per_unit = 1
+
+    def __post_init__(self) -> None:
+        most = self.turns.shape[1]
+        if not self.radii or min(self.radii) < 1 or max(self.radii) > most:
+            raise CogmapError(f"radii={self.radii}; give whole numbers of moves from 1 to {most}.")
+
+    @property
+    def count(self) -> int:
+        return len(self.turns)
+
+    @property
+    def actions(self) -> np.ndarray:
+        """What each begins with. (A, action size)"""
+        return self.turns[:, 0]
+
+    def offered(self, here: Tensor) -> Tensor:
+        """(E, d) -> (E, A, H, action size)"""
+        turns = torch.as_tensor(self.turns, dtype=torch.float32).to(here.device)
+        return turns.expand(len(here), -1, -1, -1)
 
 
 @dataclass(frozen=True)

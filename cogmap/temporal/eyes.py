@@ -1,6 +1,6 @@
 """Eyes: a picture becomes a look, a few numbers that scores and planning speak of (Table 1B).
 
-Both kinds have the same methods: `prepare` does what does not change while the model learns, `see`
+All kinds have the same methods: `prepare` does what does not change while the model learns, `see`
 does the rest, and `check` raises where a picture is not of the kind that the eye is made for.
 
 Shape letters: N pictures of H x W pixels and C channels, K keypoints, d numbers in a look.
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from cogmap.data.mixed import MOST
 from cogmap.errors import CogmapError
 
 EYE_CHANNELS = 16  # of the first convolution
@@ -124,6 +125,39 @@ class Convolution(nn.Module):
         pixels = (prepared[0].float() - self.mean) / self.spread
         look = self.leave(self.layers(pixels.permute(0, 3, 1, 2)))
         return F.layer_norm(look, look.shape[-1:]) / LOOK_SPREADS
+
+
+class Mixed(nn.Module):
+    """A convolution of a picture, and beside its numbers those that the last row holds."""
+
+    def __init__(self, shape: tuple[int, ...], *, size: int, numbers: int) -> None:
+        super().__init__()
+        height, width, channels = shape
+        if 2 * numbers > width * channels:
+            raise CogmapError(
+                f"numbers={numbers}: a row of {width} x {channels} bytes holds "
+                f"{width * channels // 2} at most."
+            )
+        self.picture = Convolution((height - 1, width, channels), size=size)
+        self.numbers = numbers
+
+    def measure(self, pictures: Tensor) -> None:
+        """Of the pictures alone. (N, H, W, C)"""
+        self.picture.measure(pictures[:, :-1])
+
+    def check(self, pictures: Tensor) -> None:
+        """Every picture is of its kind."""
+
+    def prepare(self, pictures: Tensor) -> tuple[Tensor, ...]:
+        """Pictures stay bytes."""
+        return (pictures,)
+
+    def see(self, prepared: tuple[Tensor, ...]) -> Tensor:
+        """(N, H, W, C) in 0..255 -> (N, d + k); numbers in [-1, 1]"""
+        (rows,) = prepared
+        last = rows[:, -1].flatten(1)[:, : 2 * self.numbers].float()
+        told = (256 * last[:, ::2] + last[:, 1::2]) * (2 / MOST) - 1
+        return torch.cat([self.picture.see((rows[:, :-1],)), told], dim=-1)
 
 
 def difference(pictures: Tensor, background: Tensor) -> Tensor:

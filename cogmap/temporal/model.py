@@ -18,7 +18,7 @@ from cogmap.temporal.encoders import (
     Part,
     StateTrunk,
 )
-from cogmap.temporal.eyes import Convolution, Keypoints
+from cogmap.temporal.eyes import Convolution, Keypoints, Mixed
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.settings import Encoder
 
@@ -58,6 +58,8 @@ class TemporalConfig:
     """Positions that a picture is reduced to by keypoints."""
     convolution_size: int = 32
     """Numbers that a picture is reduced to by a convolution."""
+    numbers: int = 0
+    """Numbers that the last row of a picture holds."""
     target: tuple[int, ...] = ()
     """Numbers of a state that targets show; empty: all."""
     goal_numbers: int = 0
@@ -72,7 +74,9 @@ class TemporalConfig:
     def look_size(self) -> int:
         if self.encoder == "state":
             return self.observation_shape[0]
-        return 2 * self.keypoints if self.encoder == "keypoints" else self.convolution_size
+        if self.encoder == "keypoints":
+            return 2 * self.keypoints
+        return self.convolution_size + self.numbers
 
 
 def check_encoder(encoder: Encoder, shape: tuple[int, ...]) -> None:
@@ -122,9 +126,13 @@ class TemporalModel(nn.Module):
             )
         check_encoder(config.encoder, config.observation_shape)
         self.config = config
-        self.eye: Keypoints | Convolution | None = None
+        self.eye: Keypoints | Convolution | Mixed | None = None
         if config.encoder == "keypoints":
             self.eye = Keypoints(config.observation_shape, keypoints=config.keypoints)
+        elif config.encoder == "convolution" and config.numbers:
+            self.eye = Mixed(
+                config.observation_shape, size=config.convolution_size, numbers=config.numbers
+            )
         elif config.encoder == "convolution":
             self.eye = Convolution(config.observation_shape, size=config.convolution_size)
         generator = torch.Generator().manual_seed(seed)

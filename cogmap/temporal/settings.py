@@ -56,6 +56,9 @@ class TemporalTraining:
     goal_numbers: int = field(default=0, metadata=LATER)
     """How many numbers a goal is reduced to before it is scored, as is learned with all else: with
     few of them, what lasts (of an arm and a cube in pictures, where the cube is). 0: not at all."""
+    numbers: int = field(default=0, metadata=LATER)
+    """How many numbers the last row of a picture holds (data/mixed.py), to be seen beside it; a
+    world that shows some says so itself."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4
@@ -66,6 +69,8 @@ class TemporalTraining:
     def __post_init__(self) -> None:
         if self.goal_numbers < 0:
             raise CogmapError(f"goal_numbers={self.goal_numbers}; give a number of them, or 0.")
+        if self.numbers < 0:
+            raise CogmapError(f"numbers={self.numbers}; give how many a picture's last row holds.")
         if self.steps < 0:
             raise CogmapError(f"steps={self.steps}; give at least 1, or 0 for the usual number.")
         for name in ("lags", "tau_max", "width", "embedding", "checkpoint_every"):

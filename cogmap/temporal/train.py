@@ -31,7 +31,7 @@ from cogmap.errors import CogmapError, check_seed
 from cogmap.progress import Progress
 from cogmap.temporal import losses
 from cogmap.temporal.batches import Batches
-from cogmap.temporal.eyes import Convolution, Keypoints
+from cogmap.temporal.eyes import Keypoints
 from cogmap.temporal.model import TemporalConfig, TemporalModel
 from cogmap.temporal.settings import TAU_MAX, UPDATES, Encoder, TemporalTraining
 from cogmap.training import Track, train, untracked
@@ -61,12 +61,23 @@ def background_of(pictures: np.ndarray) -> Tensor:
     return torch.as_tensor(np.median(some, axis=0))
 
 
-def choose_encoder(data: Trajectories, bank: np.ndarray, asked: Encoder) -> Encoder:
+def choose_encoder(
+    data: Trajectories, bank: np.ndarray, asked: Encoder, *, numbers: int = 0
+) -> Encoder:
     """The encoder asked for, or what fits the data. Raises where keypoints would miss something."""
     if len(data.observation_shape) != 3:
+        if numbers:
+            raise CogmapError(
+                f"numbers={numbers}: observations of shape {data.observation_shape} are no "
+                "pictures; leave it out."
+            )
         return "state" if asked == "auto" else asked
+    if numbers and asked == "keypoints":
+        raise CogmapError("keypoints see no numbers beside a picture; leave --encoder at auto.")
     if asked not in ("auto", "keypoints"):
         return asked
+    if numbers:
+        return "convolution"
     observations, share = data.distinct()
     seen = np.flatnonzero(share)
     seen = seen[:: max(1, len(seen) // CHECKED_PICTURES)]
@@ -115,7 +126,8 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         coupling=settings.coupling,
         normalised=settings.loss == "softmax",
         bank_size=len(bank),
-        encoder=choose_encoder(data, bank, settings.encoder),
+        encoder=choose_encoder(data, bank, settings.encoder, numbers=settings.numbers),
+        numbers=settings.numbers,
         target=settings.target,
         goal_numbers=settings.goal_numbers,
     )
@@ -127,10 +139,14 @@ def build_model(data: Trajectories, settings: TemporalTraining, *, seed: int = 0
         low = torch.as_tensor(observations.min(axis=0), dtype=torch.float32)
         high = torch.as_tensor(observations.max(axis=0), dtype=torch.float32)
         stretch = stretch_of(data, (high - low) / 2)
+    elif config.numbers:
+        # In a feature of a whole look a number would count little: as much as where it is alone.
+        stretch = torch.ones(config.look_size)
+        stretch[-config.numbers :] = math.sqrt(config.look_size / config.numbers)
     model = TemporalModel(config, low=low, high=high, stretch=stretch, seed=seed)
     if isinstance(model.eye, Keypoints):
         model.eye.background.copy_(background_of(bank))
-    elif isinstance(model.eye, Convolution):
+    elif model.eye is not None:
         model.eye.measure(torch.as_tensor(np.array(bank[:: max(1, len(bank) // MEAN_PICTURES)])))
     fill_bank(model, bank)
     model.bank_log_share.copy_(torch.as_tensor(log_share, dtype=torch.float32))

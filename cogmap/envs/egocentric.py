@@ -1,0 +1,261 @@
+"""Buildings seen in the first person, as a world (Sec. 4.2, App. D).
+
+The agent sees what is before it, and beside it, where asked, where it is and which way it looks: a
+single view does not tell everywhere. It moves on a lattice (turning.py has the rules), so a walk of
+any length is index arithmetic over views that are each cast once.
+
+A goal is a place and a heading, and is told by the view from there. Of a place alone any of the
+twelve views will do, which is all that success asks for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cogmap.choices import Shown
+from cogmap.data.mixed import mixed
+from cogmap.data.trajectories import Trajectories
+from cogmap.dynamics.settings import DynamicsTraining
+from cogmap.envs.building_run import BuildingRun, corner_tasks, read_place
+from cogmap.envs.building_walk import check_walk, walked
+from cogmap.envs.scene import KNOWN, Scene, known_scene
+from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, MOVES, RIGHT, States
+from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
+from cogmap.errors import CogmapError, check_seed
+from cogmap.explore.settings import Exploration
+from cogmap.planning.candidates import Programs
+from cogmap.planning.settings import Planning
+from cogmap.progress import Bars
+from cogmap.settings import RunSettings
+from cogmap.temporal.settings import TAU_MAX
+
+WALK_STEPS = 8_000_000  # App. D
+ACTION_STEPS = 400_000  # of the same walk, whose moves the local dynamics learns from
+UPDATES = 3000
+PIXELS = 32  # on a side of a view; the paper does not say
+QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
+BUDGET, EPISODES = 5000, 25  # App. D: moves of an episode, and episodes of each task
+RADII = (1, 2, 3)  # moves of a candidate after which it is judged
+ALL_VIEWS = "corners-all-views"
+SCENES = "COGMAP_SCENES"  # names the folder of scenes where none is given
+
+
+@dataclass(frozen=True, eq=False)
+class Building:
+    """One scene, and what the agent is shown of it."""
+
+    KIND = "building"
+
+    scene: Scene
+    beside: Shown = "position"  # what is shown beside the view
+    pixels: int = PIXELS
+    drawn: bool = True  # else places alone are shown, for policies that do not look
+    scenes: Path | None = None  # folder of the files of a scene that is known by name
+    start: str | None = None  # x,z or x,z,heading of every episode; None: as the tasks have it
+    goal: str | None = None  # where to go in every episode
+    rendered: bool = False  # whether frames are wanted
+
+    map = None
+    action_size = len(MOVES)
+    hold = 1
+
+    @classmethod
+    def named(cls, name: str, scenes: Path | None = None, **shown: Any) -> Building:
+        """One of Habitat's test scenes; `scenes` is the folder of its files."""
+        told = os.environ.get(SCENES)
+        folder = scenes or (Path(told) if told else None)
+        if folder is None:
+            raise CogmapError(
+                f"{name} is read from {KNOWN[name].navmesh} of Habitat's test scenes; say in which "
+                f"folder it is by --scenes or {SCENES}."
+            )
+        return cls(known_scene(name, folder), scenes=folder, **shown)
+
+    @property
+    def name(self) -> str:
+        """Its label: results of a made-up appearance are never without it."""
+        return self.scene.label
+
+    @property
+    def numbers(self) -> int:
+        """Shown beside the view."""
+        return {"nothing": 0, "position": 2, "heading": 2, "both": 4}[self.beside]
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        if not self.drawn:
+            return (2,)
+        return (self.pixels + (self.numbers > 0), self.pixels, 3)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": self.KIND,
+            "scene": self.scene.name,
+            "label": self.scene.label,
+            "beside": self.beside,
+            "pixels": self.pixels,
+            "scenes": None if self.scenes is None else str(self.scenes),
+        }
+
+    def conditions(self) -> dict[str, Any]:
+        seen = {"observation": "image" if self.drawn else "position"}
+        return seen | ({"beside": self.beside, "pixels": self.pixels} if self.drawn else {})
+
+    @classmethod
+    def restored(cls, description: dict[str, Any]) -> Building | None:
+        """None for a scene of the user's own."""
+        if description["scene"] not in KNOWN:
+            return None
+        told, kept = os.environ.get(SCENES), description["scenes"]
+        folder = told or kept
+        return cls.named(
+            description["scene"],
+            None if folder is None else Path(folder),
+            beside=description["beside"],
+            pixels=description["pixels"],
+        )
+
+    @cached_property
+    def states(self) -> States:
+        return States.of(self.scene)
+
+    @cached_property
+    def _views(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of every state, and whether it was cast yet. (S, H, W, 3) uint8, (S,) bool"""
+        count = len(self.states)
+        views = np.zeros((count, self.pixels, self.pixels, 3), np.uint8)
+        return views, np.zeros(count, bool)
+
+    def views(self, states: np.ndarray, bars: Bars | None = None) -> np.ndarray:
+        """What is before the agent, cast when first asked for. (N,) -> (N, H, W, 3) uint8"""
+        views, cast_already = self._views
+        missing = np.unique(states[~cast_already[states]])
+        for state in missing if bars is None else bars("views", "view")(missing):
+            place = self.states.places(np.array([state]))[0]
+            heading = float(self.states.headings(np.array([state]))[0])
+            views[state] = self.scene.view(place, heading, size=self.pixels).colour
+            cast_already[state] = True
+        return views[states]
+
+    def observe(self, states: np.ndarray, bars: Bars | None = None) -> np.ndarray:
+        """(N,) -> (N, ...)"""
+        places, headings = self.states.places(states), self.states.headings(states)
+        if not self.drawn:
+            return places
+        views = self.views(states, bars)
+        told = []
+        if self.beside in ("position", "both"):
+            low, high = self.states.points.min(axis=0), self.states.points.max(axis=0)
+            told.append((places - low) / np.maximum(high - low, 1e-6))
+        if self.beside in ("heading", "both"):
+            told.append((np.stack([np.cos(headings), np.sin(headings)], axis=-1) + 1) / 2)
+        return mixed(views, np.concatenate(told, axis=-1)) if told else views
+
+    def settled(
+        self, settings: RunSettings, *, tell: Callable[[str], None]
+    ) -> tuple[Building, RunSettings]:
+        """The paper's walk and horizons; a step back undoes a step forward."""
+        exploration, temporal = settings.exploration, settings.temporal
+        if exploration.walk_steps == "auto":
+            exploration = replace(exploration, walk_steps=WALK_STEPS)
+        if exploration.action_steps == "auto":
+            few = min(ACTION_STEPS, exploration.steps)
+            exploration = replace(exploration, action_steps=few)
+        if temporal.tau_max == "auto":
+            temporal = replace(temporal, tau_max=TAU_MAX)
+        if temporal.tied == "auto":
+            temporal = replace(temporal, tied=True)
+        if temporal.steps == 0:
+            temporal = replace(temporal, steps=UPDATES)
+        if temporal.encoder == "auto":
+            temporal = replace(temporal, encoder="convolution")
+        if temporal.recorded == "auto" and self.beside in ("nothing", "heading"):
+            temporal = replace(temporal, recorded=None)  # a view may come from several places
+        temporal = replace(temporal, numbers=self.numbers)
+        planning = settings.planning
+        if planning.radii == Planning().radii:
+            planning = replace(planning, radii=RADII)
+        dynamics = settings.dynamics
+        if dynamics.ahead == DynamicsTraining().ahead:
+            dynamics = replace(dynamics, ahead=max(RADII))
+            if dynamics.batch == DynamicsTraining().batch:
+                dynamics = replace(dynamics, batch=dynamics.batch // 2)  # of longer rows
+        settled = replace(settings, exploration=exploration, temporal=temporal)
+        return self, replace(settled, dynamics=dynamics, planning=planning)
+
+    def check(self, settings: Exploration, *, tau_max: int) -> None:
+        check_walk(settings, tau_max=tau_max)
+        self.views(np.zeros(1, np.int64))  # a missing package is said now
+
+    def explore(
+        self,
+        settings: Exploration,
+        folder: Path,
+        *,
+        seed: int,
+        bars: Bars,
+        pairs: Trajectories | None = None,
+        transitions: Trajectories | None = None,
+    ) -> tuple[Trajectories, Trajectories]:
+        """One walk of random moves; its first part, with the moves, is for the local dynamics."""
+        walk, acted = folder / "walk", folder / "actions"
+        if not (acted / "meta.json").exists():
+            table = self.observe(np.arange(len(self.states)), bars)
+            whole, part = walked(self.states, table, settings, seed=seed, where=self.name)
+            whole.save(walk)
+            part.save(acted)
+        return pairs or Trajectories.load(walk), transitions or Trajectories.load(acted)
+
+    def random_actions(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Each of the four moves as often. -> (count, 4)"""
+        return np.eye(len(MOVES), dtype=np.float32)[rng.integers(len(MOVES), size=count)]
+
+    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Programs:
+        """Turn up to a quarter to either side, then go on forward or backward."""
+        length, programs = max(radii), []
+        for turns in range(-QUARTER, QUARTER + 1):
+            for go in (FORWARD, BACKWARD):
+                moves = [RIGHT if turns < 0 else LEFT] * abs(turns) + [go] * length
+                programs.append(np.eye(len(MOVES), dtype=np.float32)[moves[:length]])
+        return Programs(np.stack(programs), radii)
+
+    def tasks(
+        self,
+        name: str | None,
+        *,
+        episodes: int | None = None,
+        budget: int | None = None,
+        seed: int = 0,
+    ) -> TaskSet:
+        """The two pairs of corners that are farthest apart, both ways, from random headings.
+
+        corners: a goal is told by one view there, drawn at random; corners-all-views: by all.
+        """
+        check_tasks_wanted(episodes=episodes, budget=budget)
+        name = name or "corners"
+        if name not in ("corners", ALL_VIEWS):
+            raise CogmapError(f"tasks {name!r}; a building has corners or {ALL_VIEWS}.")
+        rng = np.random.default_rng(check_seed(seed))
+        tasks = corner_tasks(self.scene, self.states, episodes or EPISODES, rng)
+        if name != ALL_VIEWS:
+            seen = rng.integers(HEADINGS, size=len(tasks)).tolist()
+            tasks = [replace(task, goal=(*task.goal, float(k))) for task, k in zip(tasks, seen)]
+        for end in ("start", "goal"):
+            if (told := getattr(self, end)) is not None:
+                place = read_place(end, told)
+                tasks = [replace(task, name="told", **{end: place}) for task in tasks]
+        return TaskSet(name, tasks, budget or BUDGET, seed)
+
+    def begin(self, tasks: Sequence[Task]) -> BuildingRun:
+        return BuildingRun(self, tasks)
+
+    def undrawn(self) -> Building:
+        """The same for policies that do not look."""
+        return replace(self, drawn=False)
