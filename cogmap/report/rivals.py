@@ -13,7 +13,7 @@ from cogmap.report.cells import Row, cell, chosen, footer, markdown, seeds_of, t
 
 NAMES = {"gcbc": "GCBC", "gciql": "GCIQL", "qrl": "QRL", "hiql": "HIQL", "hilp": "HILP"}
 NAMES |= {"crl": "CRL"}
-SETTINGS = {"actions": "published settings", "actions-tuned": "tuned for random data"}
+SETTINGS = {"actions": "published settings", "actions-fitted": "fitted to random data"}
 
 
 def rivals(rows: Sequence[Row], folder: Path) -> list[str]:
