@@ -70,6 +70,8 @@ class Terrain:
                 "mazes. `cogmap evaluate` and `cogmap plan` take any."
             )
         self.folder, self.agent = folder, found
+        if found.world is not None:
+            _ = self.world  # one that the page cannot lead is said now, not at the first plan
         seen = self.agent.seen
         if seen is None:
             raise CogmapError(f"{folder} keeps no seen observations; there is nothing to draw.")
@@ -97,7 +99,10 @@ class Terrain:
             )
         world: Any = self.agent.acting_in(None)
         if not all(hasattr(world, name) for name in ("goal", "start", "has_goals")):
-            raise CogmapError(f"{world.name} cannot be told where to go in words.")
+            raise CogmapError(
+                f"{world.name} cannot be told where to go in words, as page and report do; "
+                "`cogmap evaluate` and `cogmap plan` take it."
+            )
         return world
 
     @cached_property
