@@ -61,8 +61,6 @@ class RivalTraining:
     """Adam's, constant, if not that of the size."""
     checkpoint_every: int = 5000
     """Updates between two checkpoints."""
-    weight_decay: float = 0.0
-    """None, as published."""
 
     def __post_init__(self) -> None:
         for name in ("rows", "checkpoint_every"):
@@ -77,6 +75,11 @@ class RivalTraining:
             mix = getattr(self, name)
             if mix and (min(mix) < 0 or abs(sum(mix) - 1) > 1e-6):
                 raise CogmapError(f"{name}={mix}; give three shares that add up to 1.")
+
+    @property
+    def weight_decay(self) -> float:
+        """None, as published."""
+        return 0.0
 
     def settled(self, method: MethodName, *, fast: bool) -> RivalTraining:
         """Every number that was left to the method and the size. `fast`: on a GPU."""

@@ -80,9 +80,9 @@ def filmed(world: World, path: Path | None) -> World:
     return dataclasses.replace(world, rendered=True)  # type: ignore[type-var]
 
 
-HOW_TO_PLAN = ("planner", "view", "tau_max", "radii", "directions", "recalled", "memory") + (
-    "score",
-    "every_horizon",
+HOW_TO_PLAN = (
+    *("planner", "view", "tau_max", "radii", "directions", "recalled", "memory"),
+    *("score", "every_horizon"),
 )
 
 
