@@ -25,6 +25,7 @@ from cogmap.planning.candidates import Recall
 from cogmap.progress import Bars, no_bars
 from cogmap.settings import RunSettings
 from cogmap.sight.train import remembered, train_sight
+from cogmap.temporal.ensemble import MEMBER_SEEDS, member_folders, together
 from cogmap.temporal.model import TemporalModel, check_encoder, check_target
 from cogmap.temporal.train import settled, train_temporal
 from cogmap.training import Tracker, no_tracker
@@ -132,14 +133,19 @@ def _run(
         pairs, transitions = states[id(pairs)], states[id(transitions)]
         held_out, moves = (data and remembered(data, sight) for data in (held_out, moves))
         learned = dataclasses.replace(learned, target=sight.now)  # a goal is one picture
-    temporal = train_temporal(
-        pairs,
-        learned,
-        folder / "temporal",
-        seed=settings.seed,
-        device=settings.device,
-        progress=bars("temporal model", "step"),
-        track=track("temporal"),
+    temporal = together(
+        [
+            train_temporal(
+                pairs,
+                learned,
+                folder / member,
+                seed=settings.seed + number * MEMBER_SEEDS,
+                device=settings.device,
+                progress=bars("temporal model", "step"),
+                track=track(member),
+            )
+            for number, member in enumerate(member_folders(learned.members))
+        ]
     )
     moves_seen = looked_at(transitions, temporal)
     recall = None
@@ -242,6 +248,16 @@ def check_sight(settings: RunSettings, shape: tuple[int, ...], *, controls: bool
         raise CogmapError(f"{asked}: a goal is one picture; leave out --tied and --target.")
 
 
+def check_members(settings: RunSettings, shape: tuple[int, ...]) -> None:
+    """Raises where several temporal models would each see pictures in a way of their own."""
+    members = settings.temporal.members
+    if members > 1 and len(shape) == 3 and not settings.sight.frames:
+        raise CogmapError(
+            f"members={members}: each would see pictures otherwise, and local dynamics speaks of "
+            "one way to see; give --sight.frames, which is learned before, or leave it out."
+        )
+
+
 def check(world: World | None, config: RunConfig) -> None:
     """Everything that can be wrong with a run, before anything is written."""
     settings = config.settings
@@ -251,6 +267,7 @@ def check(world: World | None, config: RunConfig) -> None:
             raise CogmapError("give --maze to explore, or --data to train on.")
         if settings.sight.frames:
             check_sight(settings, world.observation_shape, controls=world.map is None)
+        check_members(settings, world.observation_shape)
         check_encoder(settings.temporal.encoder, world.observation_shape)
         check_target(settings.temporal.target, world.observation_shape)
         world.check(settings.exploration, tau_max=settings.temporal.longest)
@@ -260,6 +277,7 @@ def check(world: World | None, config: RunConfig) -> None:
     check_target(settings.temporal.target, pairs.observation_shape)
     if settings.sight.frames:
         check_sight(settings, pairs.observation_shape, controls=has_transitions(pairs))
+    check_members(settings, pairs.observation_shape)
     pairs.check_finite()
     Episodes(pairs).check_horizon(settings.temporal.longest)
     if config.dynamics_data is not None:
