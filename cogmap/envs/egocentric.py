@@ -23,7 +23,8 @@ from cogmap.choices import Shown
 from cogmap.data.mixed import mixed
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
-from cogmap.envs.building_run import BuildingRun, corner_tasks, read_place
+from cogmap.envs.building_run import BuildingRun, read_place
+from cogmap.envs.building_tasks import ALL_VIEWS
 from cogmap.envs.building_walk import check_walk, walked
 from cogmap.envs.scene import KNOWN, Scene, known_scene
 from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, MOVES, RIGHT, States
@@ -41,9 +42,7 @@ ACTION_STEPS = 400_000  # of the same walk, whose moves the local dynamics learn
 UPDATES = 3000
 PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
-BUDGET, EPISODES = 5000, 25  # App. D: moves of an episode, and episodes of each task
 RADII = (1, 2, 3)  # moves of a candidate after which it is judged
-ALL_VIEWS = "corners-all-views"
 SCENES = "COGMAP_SCENES"  # names the folder of scenes where none is given
 
 
@@ -234,24 +233,26 @@ class Building:
         budget: int | None = None,
         seed: int = 0,
     ) -> TaskSet:
-        """The two pairs of corners that are farthest apart, both ways, from random headings.
+        """Those of the scene (building_tasks.py), from random headings.
 
-        corners: a goal is told by one view there, drawn at random; corners-all-views: by all.
+        A goal is told by one view there, drawn at random; with NAME-all-views by all.
         """
         check_tasks_wanted(episodes=episodes, budget=budget)
-        name = name or "corners"
-        if name not in ("corners", ALL_VIEWS):
-            raise CogmapError(f"tasks {name!r}; a building has corners or {ALL_VIEWS}.")
         rng = np.random.default_rng(check_seed(seed))
-        tasks = corner_tasks(self.scene, self.states, episodes or EPISODES, rng)
-        if name != ALL_VIEWS:
+        known = self.scene.tasks
+        name = name or known.usual
+        plain = name.removesuffix(ALL_VIEWS)
+        tasks = known.draw(plain, self.scene, self.states, episodes=episodes, seed=seed)
+        looks = rng.integers(HEADINGS, size=len(tasks)).tolist()
+        tasks = [replace(task, start=(*task.start, float(k))) for task, k in zip(tasks, looks)]
+        if name == plain:
             seen = rng.integers(HEADINGS, size=len(tasks)).tolist()
             tasks = [replace(task, goal=(*task.goal, float(k))) for task, k in zip(tasks, seen)]
         for end in ("start", "goal"):
             if (told := getattr(self, end)) is not None:
                 place = read_place(end, told)
                 tasks = [replace(task, name="told", **{end: place}) for task in tasks]
-        return TaskSet(name, tasks, budget or BUDGET, seed)
+        return TaskSet(name, tasks, budget or known.budget, seed)
 
     def begin(self, tasks: Sequence[Task]) -> BuildingRun:
         return BuildingRun(self, tasks)

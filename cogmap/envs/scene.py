@@ -17,14 +17,15 @@ from typing import Protocol
 
 import numpy as np
 
+from cogmap.envs.building_tasks import Corners, SceneTasks
 from cogmap.envs.floor import Floor
 from cogmap.envs.navmesh import read_navmesh
 from cogmap.envs.raycast import RayCamera, View
 from cogmap.envs.surface import Surface, read_glb
+from cogmap.envs.turning import SPACING
 from cogmap.envs.walls import with_walls
 from cogmap.errors import CogmapError
 
-SPACING = 0.25  # m, App. D: of the lattice
 EYE = 1.5  # m above the floor; Habitat's default
 
 
@@ -37,6 +38,9 @@ class Scene(Protocol):
     @property
     def label(self) -> str:
         """What it is called wherever a number or a picture of it appears."""
+
+    @property
+    def tasks(self) -> SceneTasks: ...
 
     @property
     def points(self) -> np.ndarray:
@@ -63,6 +67,7 @@ class NavmeshScene:
     floor: Floor
     surface: Surface
     label: str
+    tasks: SceneTasks = field(default_factory=Corners)
     _cameras: dict[int, RayCamera] = field(default_factory=dict, repr=False)
 
     @cached_property
