@@ -10,7 +10,6 @@ twelve views will do, which is all that success asks for.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,10 +25,11 @@ from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.envs.building_run import BuildingRun, read_place
 from cogmap.envs.building_tasks import ALL_VIEWS
 from cogmap.envs.building_walk import check_walk, walked
-from cogmap.envs.scene import KNOWN, Scene, known_scene
+from cogmap.envs.scene import Scene
+from cogmap.envs.scenes import named_scene, restored_scene
 from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, MOVES, RIGHT, States
 from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
-from cogmap.errors import CogmapError, check_seed
+from cogmap.errors import check_seed
 from cogmap.explore.settings import Exploration
 from cogmap.planning.candidates import Programs
 from cogmap.planning.settings import Planning
@@ -43,7 +43,6 @@ UPDATES = 3000
 PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
 RADII = (1, 2, 3)  # moves of a candidate after which it is judged
-SCENES = "COGMAP_SCENES"  # names the folder of scenes where none is given
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,6 @@ class Building:
     beside: Shown = "position"  # what is shown beside the view
     pixels: int = PIXELS
     drawn: bool = True  # else places alone are shown, for policies that do not look
-    scenes: Path | None = None  # folder of the files of a scene that is known by name
     start: str | None = None  # x,z or x,z,heading of every episode; None: as the tasks have it
     goal: str | None = None  # where to go in every episode
     rendered: bool = False  # whether frames are wanted
@@ -68,14 +66,7 @@ class Building:
     @classmethod
     def named(cls, name: str, scenes: Path | None = None, **shown: Any) -> Building:
         """One of Habitat's test scenes; `scenes` is the folder of its files."""
-        told = os.environ.get(SCENES)
-        folder = scenes or (Path(told) if told else None)
-        if folder is None:
-            raise CogmapError(
-                f"{name} is read from {KNOWN[name].navmesh} of Habitat's test scenes; say in which "
-                f"folder it is by --scenes or {SCENES}."
-            )
-        return cls(known_scene(name, folder), scenes=folder, **shown)
+        return cls(named_scene(name, scenes), **shown)
 
     @property
     def name(self) -> str:
@@ -100,7 +91,7 @@ class Building:
             "label": self.scene.label,
             "beside": self.beside,
             "pixels": self.pixels,
-            "scenes": None if self.scenes is None else str(self.scenes),
+            **self.scene.describe(),
         }
 
     def conditions(self) -> dict[str, Any]:
@@ -110,16 +101,10 @@ class Building:
     @classmethod
     def restored(cls, description: dict[str, Any]) -> Building | None:
         """None for a scene of the user's own."""
-        if description["scene"] not in KNOWN:
+        scene = restored_scene(description)
+        if scene is None:
             return None
-        told, kept = os.environ.get(SCENES), description["scenes"]
-        folder = told or kept
-        return cls.named(
-            description["scene"],
-            None if folder is None else Path(folder),
-            beside=description["beside"],
-            pixels=description["pixels"],
-        )
+        return cls(scene, beside=description["beside"], pixels=description["pixels"])
 
     @cached_property
     def states(self) -> States:
@@ -252,7 +237,7 @@ class Building:
             if (told := getattr(self, end)) is not None:
                 place = read_place(end, told)
                 tasks = [replace(task, name="told", **{end: place}) for task in tasks]
-        return TaskSet(name, tasks, budget or known.budget, seed)
+        return TaskSet(Path(name).name, tasks, budget or known.budget, seed)
 
     def begin(self, tasks: Sequence[Task]) -> BuildingRun:
         return BuildingRun(self, tasks)
