@@ -1,7 +1,8 @@
 """Scenes by what names them: a test scene of Habitat's, files of the user's own, or a maze.
 
 A navigation mesh says where up is; a GLB does not: glTF has its y up, Habitat takes z. The reading
-in which the floor lies within the box around the mesh is taken; where both do, it is asked.
+in which the floor lies within the box around the mesh is taken; of two the one that reaches the
+height of the eye; where both do, it is asked.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from cogmap.envs.habitat import HabitatScene
 from cogmap.envs.maze import Maze
 from cogmap.envs.maze_scene import MazeScene
 from cogmap.envs.navmesh import read_navmesh
-from cogmap.envs.scene import KNOWN, NavmeshScene, Scene, known_scene, sha256
+from cogmap.envs.scene import EYE, KNOWN, NavmeshScene, Scene, known_scene, sha256
 from cogmap.envs.surface import Surface, Up, read_glb
 from cogmap.envs.walls import with_walls
 from cogmap.errors import CogmapError
@@ -72,6 +73,8 @@ def _reading(
             f"{glb} is not above the floor of {navmesh} with its {ways} up: the floor spans "
             f"{_box(low)} to {_box(high)} m. Give the GLB that the navmesh was made of, in metres."
         )
+    if len(left) > 1:  # what is seen at the height of the eye is not all below it
+        left = [up for up in left if raw.turned(up).corners[..., 1].max() > high[1] + EYE] or left
     if len(left) > 1:
         raise CogmapError(f"{glb} fits {navmesh} with its y up and with its z up; say --up y or z.")
     return left[0]
