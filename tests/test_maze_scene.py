@@ -13,6 +13,7 @@ from cogmap.envs.maze_scene import BUDGET, UNIT, MazeScene
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.envs.tasks import choose_tasks
 from cogmap.envs.turning import HEADINGS, States
+from cogmap.envs.world import Task
 from cogmap.errors import CogmapError
 
 CORNER = "####\n#..#\n##.#\n####"  # cells at (0, 0), (1, 0) and (1, 1) m
@@ -119,7 +120,7 @@ def test_its_tasks_are_the_mazes_with_random_headings_at_both_ends(large):
         large.tasks("corners")
 
 
-def test_success_is_within_one_unit_and_every_goal_can_be_reached_within_the_budget(large):
+def test_every_goal_can_be_reached_within_the_budget(large):
     for name in ("official", "random"):
         tasks = large.tasks(name)
         running = large.undrawn().begin(tasks.tasks)
@@ -133,6 +134,13 @@ def test_success_is_within_one_unit_and_every_goal_can_be_reached_within_the_bud
                 moves[task.goal[:2]] = moves_to(large.states, near)
             assert 0 < moves[task.goal[:2]][state] <= 60 < tasks.budget
         assert (running.shortest() > 1.0).all()
+
+
+def test_success_is_a_unit_and_no_more(corner):
+    starts = [(0.0, 0.0), (0.25, 0.0), (0.0, -0.25), (0.25, 0.25), (0.5, 0.0)]
+    running = Building(corner, drawn=False).begin([Task("t", s, (0.0, 0.0)) for s in starts])
+    assert running.succeeded.tolist() == [True, True, True, False, False]
+    assert running.shortest()[-1] == pytest.approx(0.25)
 
 
 def test_a_start_in_a_part_that_is_cut_off_is_refused(tmp_path):
