@@ -111,8 +111,18 @@ class Train:
     building seen in the first person (docs/first-person.md)."""
     scenes: Path | None = None
     """Folder of Habitat's test scenes, for such a building; by default COGMAP_SCENES says it."""
+    simulator: Literal["habitat"] | None = None
+    """What shows such a building: a habitat-sim of your own. By default none is needed."""
+    navmesh: Path | None = None
+    """Instead of a maze a building of your own in the first person: the floor, a .navmesh file."""
+    glb: Path | None = None
+    """What is seen there, a .glb file; by default walls that are made up."""
+    label: str | None = None
+    """What it is called beside every number; by default as its file."""
+    up: Literal["auto", "y", "z"] = "auto"
+    """Which axis of the .glb file is up; auto: that with which it stands above the floor."""
     beside: Shown = "position"
-    """What the agent is shown beside its view, there."""
+    """What the agent is shown beside a view in the first person."""
     env: str | None = None
     """Instead of a maze a Gymnasium environment: a registered id, or module:Class."""
     env_package: str | None = None
@@ -133,8 +143,9 @@ class Train:
     """Whether its episodes go on at the goal, to see whether it is held."""
     out: Path | None = None
     """Run folder to write."""
-    observation: Literal["state", "image"] = "state"
-    """What is seen when exploring: positions, or 64 x 64 pictures."""
+    observation: Literal["state", "image", "first-person"] = "state"
+    """What is seen when exploring: positions, 64 x 64 pictures, or, of a maze, views from within
+    it (docs/first-person.md)."""
     physics: Physics = "mujoco"
     """What the random actions run in."""
     data: Path | None = None

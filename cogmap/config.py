@@ -65,7 +65,7 @@ class RunConfig:
         for name in ("device", "planning", "made"):
             del values[name]
         if values["world"] is not None:  # where pictures come from matters to acting alone
-            elsewhere = "pictures", "scenes"  # and so does where a scene's files lie
+            elsewhere = "pictures", "scenes", "navmesh", "glb"  # so does where a scene's files lie
             values["world"] = {k: v for k, v in values["world"].items() if k not in elsewhere}
         for name in ("data", "dynamics_data"):  # the same data may lie elsewhere
             values[name] = values[name] and Path(values[name]).name

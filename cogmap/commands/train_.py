@@ -24,15 +24,19 @@ OF_KIND = {
     "env": ("env_package", "env_kwargs", "hold", "names", "goal", "start", "stay"),
     "maze": ("observation", "physics", "walk", "action_steps", "coverage", "unexplored"),
     "world cube-single": ("expert",),
-    "world apartment-1": ("scenes", "beside"),
+    "world apartment-1": ("scenes", "simulator", "beside"),
+    "navmesh": ("glb", "label", "up"),
 }
-BUILDING = ("action_steps", *OF_KIND["world apartment-1"])  # the part of a walk with its moves
+SEEN_FROM_WITHIN = ("action_steps", "beside")  # the part of a walk with its moves
+BUILDING = ("scenes", "simulator", *SEEN_FROM_WITHIN)
 READ = {
     "env": OF_KIND["env"],
     "maze": OF_KIND["maze"],
     "cube-single": ("observation", *OF_KIND["world cube-single"]),  # numbers, or pictures
     "apartment-1": BUILDING,
     "van-gogh": BUILDING,
+    "navmesh": (*SEEN_FROM_WITHIN, *OF_KIND["navmesh"]),
+    "first-person": ("observation", *SEEN_FROM_WITHIN),
 }
 
 
@@ -93,17 +97,6 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
         given = dataclasses.replace(stored.settings, seed=settings.seed)
         return restored(stored.world), given, stored.data, stored.dynamics_data
     check_flags(settings)
-    world: World | None = None
-    if settings.world is not None:
-        world = (
-            cube_world(settings) if settings.world == "cube-single" else building_world(settings)
-        )
-    elif settings.env is not None:
-        world = gym_world(settings)
-    elif settings.maze is not None:
-        world = PointMaze(
-            Maze.load(settings.maze), physics=settings.physics, observation=settings.observation
-        )
     given = RunSettings(
         exploration=settings.exploration,
         sight=settings.sight,
@@ -114,12 +107,29 @@ def wanted(settings: Train) -> tuple[World | None, RunSettings, Path | None, Pat
         seed=settings.seed,
         device=settings.device,
     )
-    return world, given, settings.data, settings.dynamics_data
+    return world_of(settings), given, settings.data, settings.dynamics_data
+
+
+def world_of(settings: Train) -> World | None:
+    """The world that the flags name; None: there is data alone."""
+    if settings.world == "cube-single":
+        return cube_world(settings)
+    if settings.world is not None or settings.navmesh is not None:
+        return building_world(settings)
+    if settings.env is not None:
+        return gym_world(settings)
+    if settings.maze is None:
+        return None
+    if settings.observation == "first-person":
+        return building_world(settings)
+    return PointMaze(
+        Maze.load(settings.maze), physics=settings.physics, observation=settings.observation
+    )
 
 
 def check_flags(settings: Train) -> None:
     """Raises for a flag that would be ignored."""
-    asked = [n for n in ("maze", "env", "world") if getattr(settings, n) is not None]
+    asked = [n for n in ("maze", "env", "world", "navmesh") if getattr(settings, n) is not None]
     if len(asked) > 1:
         raise CogmapError(f"give --{' or --'.join(asked)}, not both.")
     if settings.env is not None and (settings.data or settings.dynamics_data):
@@ -127,11 +137,15 @@ def check_flags(settings: Train) -> None:
             "a log (--data) is learned from by itself; leave --env out, and lead the environment "
             "with agent.controller(goal)."
         )
-    if settings.observation == "image" and settings.data is not None:
-        raise CogmapError("--observation image explores a maze; leave --data out.")
+    if settings.observation != "state" and settings.data is not None:
+        seen = f"--observation {settings.observation}"
+        raise CogmapError(f"{seen} explores a maze; leave --data out.")
+    within = settings.observation == "first-person"
+    if within and settings.maze is None:
+        raise CogmapError("--observation first-person is for --maze; leave it out, or give --maze.")
     fresh = Train()
     check_groups(settings, fresh)
-    read = set(READ["maze" if not asked else settings.world or asked[0]])
+    read = set(READ["first-person" if within else settings.world or (asked or ["maze"])[0]])
     for kind, names in OF_KIND.items():
         for name in names:
             if name in read:
@@ -140,6 +154,8 @@ def check_flags(settings: Train) -> None:
             given, usual = (getattr(s, part) if part else s for s in (settings, fresh))
             if getattr(given, name) != getattr(usual, name):
                 flag = name.replace("_", "-")
+                if within:
+                    raise CogmapError(f"--{flag} is not for --observation first-person.")
                 raise CogmapError(f"--{flag} is for --{kind}; leave it out, or give --{kind}.")
 
 
@@ -190,15 +206,26 @@ def cube_world(settings: Train) -> World:
     """The arm and its cube."""
     from cogmap.envs.cube import CubeSingle  # imports nothing of OGBench yet
 
+    assert settings.observation != "first-person"  # check_flags
     return CubeSingle(observation=settings.observation)
 
 
 def building_world(settings: Train) -> World:
-    """A building seen in the first person."""
-    from cogmap.envs.egocentric import Building  # reads the scene's files
+    """A building, or a maze, seen in the first person."""
+    from cogmap.envs.egocentric import Building  # needs nothing of [scenes] yet
+    from cogmap.envs.maze_scene import MazeScene
+    from cogmap.envs.scene import Scene
+    from cogmap.envs.scenes import named_scene, scene_of_files
 
-    assert settings.world is not None
-    return Building.named(settings.world, settings.scenes, beside=settings.beside)
+    scene: Scene
+    if settings.maze is not None:
+        scene = MazeScene(Maze.load(settings.maze))
+    elif settings.navmesh is not None:
+        scene = scene_of_files(settings.navmesh, settings.glb, label=settings.label, up=settings.up)
+    else:
+        assert settings.world is not None
+        scene = named_scene(settings.world, settings.scenes, simulator=settings.simulator)
+    return Building(scene, beside=settings.beside)
 
 
 def gym_world(settings: Train) -> World:

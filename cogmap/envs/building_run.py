@@ -1,9 +1,6 @@
-"""Episodes in a building, and where they begin and end (App. D).
+"""Episodes in a building, side by side (App. D).
 
-A task goes from one corner of the building to another. A corner is the lattice point nearest to a
-corner of the box around all of them; of the six pairs the two with the longest shortest ways are
-taken, in both directions. An episode succeeds where the goal is within one lattice move: no farther
-than the longest of them, with nothing in between.
+An episode succeeds where the goal is as near as the scene's tasks ask, with nothing in between.
 
 Shape letters: E episodes, n of them, P lattice points.
 """
@@ -11,13 +8,12 @@ Shape letters: E episodes, n of them, P lattice points.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cogmap.envs.scene import Scene
-from cogmap.envs.turning import HEADINGS, LONGEST, States
+from cogmap.envs.turning import HEADINGS, States
 from cogmap.envs.world import Moved, Task
 from cogmap.errors import CogmapError
 
@@ -26,30 +22,6 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-6  # m
 FRAME, CAPTION = 320, 16  # pixels of a frame's side, and of the line below it
-PAIRS = 2
-
-
-def corner_tasks(
-    scene: Scene, states: States, episodes: int, rng: np.random.Generator
-) -> list[Task]:
-    """A start is (x, z, heading in twelfths of a turn), a goal (x, z)."""
-    low, high = states.points.min(axis=0), states.points.max(axis=0)
-    corners = {
-        states.nearest(np.array([x, z])) for x in (low[0], high[0]) for z in (low[1], high[1])
-    }
-    pairs = list(combinations(sorted(corners), 2))
-    if not pairs:
-        raise CogmapError(f"{scene.name} has no two corners; it is too small for tasks.")
-    points = states.points
-    far = [float(scene.geodesic(points[[a]], points[[b]])[0, 0]) for a, b in pairs]
-    chosen = [pairs[k] for k in np.argsort(far)[::-1][:PAIRS]]
-    tasks = []
-    for number, pair in enumerate(chosen, start=1):
-        for name, (a, b) in (("there", pair), ("back", pair[::-1])):
-            for _ in range(episodes):
-                start = (*points[a].tolist(), float(rng.integers(HEADINGS)))
-                tasks.append(Task(f"corners{number}-{name}", start, tuple(points[b].tolist())))
-    return tasks
 
 
 class BuildingRun:
@@ -69,7 +41,8 @@ class BuildingRun:
         points = np.array([lattice.nearest(place) for place in starts[:, :2]])
         self._states = HEADINGS * points + starts[:, 2].astype(np.int64) % HEADINGS
         self._goals = np.array([lattice.nearest(goal) for goal in goals])  # points
-        known = {point: _around(world.scene, lattice, point) for point in set(self._goals.tolist())}
+        within, goal_points = world.scene.tasks.within, set(self._goals.tolist())
+        known = {goal: _around(world.scene, lattice, goal, within) for goal in goal_points}
         self._near = np.stack([known[point] for point in self._goals.tolist()])  # (E, P) bool
         views = HEADINGS * self._goals[:, None] + self._headings(tasks)  # (E, 12) or (E, 1)
         seen = world.observe(views.ravel())
@@ -131,20 +104,20 @@ class BuildingRun:
         return np.concatenate([view, _caption(self._world.name)])
 
     def shortest(self) -> np.ndarray:
-        """To where the goal is within one move: the exact geodesic, less that move. (E,)"""
+        """To where the goal is near enough: the exact geodesic, less that distance. (E,)"""
         starts, goals = self.places, self._world.states.points[self._goals]
         ways = {}
         for a, b in zip(starts.tolist(), goals.tolist()):
             if (*a, *b) not in ways:
                 way = self._world.scene.geodesic(np.array([a]), np.array([b]))[0, 0]
-                ways[*a, *b] = max(0.0, float(way) - LONGEST)
+                ways[*a, *b] = max(0.0, float(way) - self._world.scene.tasks.within)
         return np.array([ways[*a, *b] for a, b in zip(starts.tolist(), goals.tolist())])
 
 
-def _around(scene: Scene, states: States, goal: int) -> np.ndarray:
-    """The points from which a goal is one move away at most. -> (P,) bool"""
+def _around(scene: Scene, states: States, goal: int, within: float) -> np.ndarray:
+    """The points that are so near to a goal, in a straight way that is free. -> (P,) bool"""
     gap = np.linalg.norm(states.points - states.points[goal], axis=-1)
-    near = np.flatnonzero(gap <= LONGEST + ROUNDING)
+    near = np.flatnonzero(gap <= within + ROUNDING)
     result = np.zeros(len(states.points), bool)
     ends = np.repeat(states.points[[goal]], len(near), axis=0)
     result[near] = scene.clear(states.points[near], ends)

@@ -10,7 +10,6 @@ twelve views will do, which is all that success asks for.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,12 +22,14 @@ from cogmap.choices import Shown
 from cogmap.data.mixed import mixed
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
-from cogmap.envs.building_run import BuildingRun, corner_tasks, read_place
+from cogmap.envs.building_run import BuildingRun, read_place
+from cogmap.envs.building_tasks import ALL_VIEWS
 from cogmap.envs.building_walk import check_walk, walked
-from cogmap.envs.scene import KNOWN, Scene, known_scene
+from cogmap.envs.scene import Scene
+from cogmap.envs.scenes import named_scene, restored_scene
 from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, MOVES, RIGHT, States
 from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
-from cogmap.errors import CogmapError, check_seed
+from cogmap.errors import check_seed
 from cogmap.explore.settings import Exploration
 from cogmap.planning.candidates import Programs
 from cogmap.planning.settings import Planning
@@ -41,10 +42,7 @@ ACTION_STEPS = 400_000  # of the same walk, whose moves the local dynamics learn
 UPDATES = 3000
 PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
-BUDGET, EPISODES = 5000, 25  # App. D: moves of an episode, and episodes of each task
 RADII = (1, 2, 3)  # moves of a candidate after which it is judged
-ALL_VIEWS = "corners-all-views"
-SCENES = "COGMAP_SCENES"  # names the folder of scenes where none is given
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,6 @@ class Building:
     beside: Shown = "position"  # what is shown beside the view
     pixels: int = PIXELS
     drawn: bool = True  # else places alone are shown, for policies that do not look
-    scenes: Path | None = None  # folder of the files of a scene that is known by name
     start: str | None = None  # x,z or x,z,heading of every episode; None: as the tasks have it
     goal: str | None = None  # where to go in every episode
     rendered: bool = False  # whether frames are wanted
@@ -69,14 +66,7 @@ class Building:
     @classmethod
     def named(cls, name: str, scenes: Path | None = None, **shown: Any) -> Building:
         """One of Habitat's test scenes; `scenes` is the folder of its files."""
-        told = os.environ.get(SCENES)
-        folder = scenes or (Path(told) if told else None)
-        if folder is None:
-            raise CogmapError(
-                f"{name} is read from {KNOWN[name].navmesh} of Habitat's test scenes; say in which "
-                f"folder it is by --scenes or {SCENES}."
-            )
-        return cls(known_scene(name, folder), scenes=folder, **shown)
+        return cls(named_scene(name, scenes), **shown)
 
     @property
     def name(self) -> str:
@@ -101,7 +91,7 @@ class Building:
             "label": self.scene.label,
             "beside": self.beside,
             "pixels": self.pixels,
-            "scenes": None if self.scenes is None else str(self.scenes),
+            **self.scene.describe(),
         }
 
     def conditions(self) -> dict[str, Any]:
@@ -111,16 +101,10 @@ class Building:
     @classmethod
     def restored(cls, description: dict[str, Any]) -> Building | None:
         """None for a scene of the user's own."""
-        if description["scene"] not in KNOWN:
+        scene = restored_scene(description)
+        if scene is None:
             return None
-        told, kept = os.environ.get(SCENES), description["scenes"]
-        folder = told or kept
-        return cls.named(
-            description["scene"],
-            None if folder is None else Path(folder),
-            beside=description["beside"],
-            pixels=description["pixels"],
-        )
+        return cls(scene, beside=description["beside"], pixels=description["pixels"])
 
     @cached_property
     def states(self) -> States:
@@ -234,24 +218,26 @@ class Building:
         budget: int | None = None,
         seed: int = 0,
     ) -> TaskSet:
-        """The two pairs of corners that are farthest apart, both ways, from random headings.
+        """Those of the scene (building_tasks.py), from random headings.
 
-        corners: a goal is told by one view there, drawn at random; corners-all-views: by all.
+        A goal is told by one view there, drawn at random; with NAME-all-views by all.
         """
         check_tasks_wanted(episodes=episodes, budget=budget)
-        name = name or "corners"
-        if name not in ("corners", ALL_VIEWS):
-            raise CogmapError(f"tasks {name!r}; a building has corners or {ALL_VIEWS}.")
         rng = np.random.default_rng(check_seed(seed))
-        tasks = corner_tasks(self.scene, self.states, episodes or EPISODES, rng)
-        if name != ALL_VIEWS:
+        known = self.scene.tasks
+        name = name or known.usual
+        plain = name.removesuffix(ALL_VIEWS)
+        tasks = known.draw(plain, self.scene, self.states, episodes=episodes, seed=seed)
+        looks = rng.integers(HEADINGS, size=len(tasks)).tolist()
+        tasks = [replace(task, start=(*task.start, float(k))) for task, k in zip(tasks, looks)]
+        if name == plain:
             seen = rng.integers(HEADINGS, size=len(tasks)).tolist()
             tasks = [replace(task, goal=(*task.goal, float(k))) for task, k in zip(tasks, seen)]
         for end in ("start", "goal"):
             if (told := getattr(self, end)) is not None:
                 place = read_place(end, told)
                 tasks = [replace(task, name="told", **{end: place}) for task in tasks]
-        return TaskSet(name, tasks, budget or BUDGET, seed)
+        return TaskSet(Path(name).name, tasks, budget or known.budget, seed)
 
     def begin(self, tasks: Sequence[Task]) -> BuildingRun:
         return BuildingRun(self, tasks)

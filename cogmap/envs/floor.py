@@ -91,11 +91,15 @@ class Floor:
 
     def lattice(self, spacing: float) -> np.ndarray:
         """Multiples of `spacing` where one can stand. -> (N, 2)"""
+        grid = self.grid(spacing)
+        return grid[self.navigable(grid)]
+
+    def grid(self, spacing: float) -> np.ndarray:
+        """Multiples of `spacing` in the box around it. -> (N, 2)"""
         low, high = self.bounds
         first, last = np.floor(low / spacing), np.ceil(high / spacing)
         xs, zs = (np.arange(first[k], last[k] + 1) * spacing for k in (0, 1))
-        grid = np.stack(np.meshgrid(xs, zs, indexing="ij"), axis=-1).reshape(-1, 2)
-        return grid[self.navigable(grid)]
+        return np.stack(np.meshgrid(xs, zs, indexing="ij"), axis=-1).reshape(-1, 2)
 
     def clear(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Whether straight ways stay on the floor. (N, 2), (N, 2) -> (N,) bool"""

@@ -110,6 +110,19 @@ class RayCamera:
         return colour
 
 
+class Cameras:
+    """Square views of one surface in any size; its camera is made when a size is first asked."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+        self._known: dict[int, RayCamera] = {}
+
+    def view(self, eye: np.ndarray, yaw: float, *, size: int) -> View:
+        if size not in self._known:
+            self._known[size] = RayCamera(self._surface, height=size, width=size)
+        return self._known[size].view(eye, yaw)
+
+
 def _pyramids(textures: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Every level of every texture in one column, and where each begins. (P, 3), (M, L, 3)"""
     columns, tables, begin = [], [], 0

@@ -13,18 +13,19 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from cogmap.envs.building_tasks import Corners, SceneTasks
 from cogmap.envs.floor import Floor
 from cogmap.envs.navmesh import read_navmesh
-from cogmap.envs.raycast import RayCamera, View
+from cogmap.envs.raycast import Cameras, View
 from cogmap.envs.surface import Surface, read_glb
+from cogmap.envs.turning import SPACING
 from cogmap.envs.walls import with_walls
 from cogmap.errors import CogmapError
 
-SPACING = 0.25  # m, App. D: of the lattice
 EYE = 1.5  # m above the floor; Habitat's default
 
 
@@ -39,6 +40,9 @@ class Scene(Protocol):
         """What it is called wherever a number or a picture of it appears."""
 
     @property
+    def tasks(self) -> SceneTasks: ...
+
+    @property
     def points(self) -> np.ndarray:
         """Of the lattice, in one piece. (N, 2)"""
 
@@ -50,6 +54,9 @@ class Scene(Protocol):
 
     def geodesic(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Shortest ways from all to all, in metres. (N, 2), (M, 2) -> (N, M)"""
+
+    def describe(self) -> dict[str, Any]:
+        """What config.json keeps of it, to bring it back (scenes.py); empty: it cannot be."""
 
     def view(self, place: np.ndarray, heading: float, *, size: int) -> View:
         """What is seen there. A heading of 0 looks along -z; it grows to the left, in radians."""
@@ -63,7 +70,11 @@ class NavmeshScene:
     floor: Floor
     surface: Surface
     label: str
-    _cameras: dict[int, RayCamera] = field(default_factory=dict, repr=False)
+    tasks: SceneTasks = field(default_factory=Corners)
+    files: dict[str, str] = field(default_factory=dict)  # that it was read from, to find it again
+
+    def describe(self) -> dict[str, Any]:
+        return dict(self.files)
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -79,11 +90,13 @@ class NavmeshScene:
         return self.floor.geodesic(start, end)
 
     def view(self, place: np.ndarray, heading: float, *, size: int) -> View:
-        if size not in self._cameras:
-            self._cameras[size] = RayCamera(self.surface, height=size, width=size)
         x, z = place
         eye = np.array([x, self.floor.height(np.array([[x, z]]))[0] + EYE, z])
-        return self._cameras[size].view(eye, heading)
+        return self._cameras.view(eye, heading, size=size)
+
+    @cached_property
+    def _cameras(self) -> Cameras:
+        return Cameras(self.surface)
 
 
 @dataclass(frozen=True)
@@ -112,15 +125,27 @@ KNOWN = {
 }
 
 
-def known_scene(name: str, folder: Path) -> NavmeshScene:
-    """One of Habitat's test scenes, from a folder that holds its files."""
+def known_floor(name: str, folder: Path) -> Floor:
+    """Of one of Habitat's test scenes."""
     files = KNOWN[name]
     path = folder / files.navmesh
     floor = read_navmesh(path)
-    if hashlib.sha256(path.read_bytes()).hexdigest() != files.sha256:
+    if sha256(path) != files.sha256:
         raise CogmapError(
             f"{path} is not the {files.navmesh} of Habitat's test scenes, by its sha256; "
             "download it anew."
         )
-    surface = with_walls(floor) if files.glb is None else read_glb(folder / files.glb)
-    return NavmeshScene(name, floor, surface, files.label)
+    return floor
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def known_scene(name: str, folder: Path) -> NavmeshScene:
+    """One of Habitat's test scenes, from a folder that holds its files."""
+    files = KNOWN[name]
+    floor = known_floor(name, folder)
+    glb = None if files.glb is None else read_glb(folder / files.glb).turned("z")
+    surface = with_walls(floor) if glb is None else glb
+    return NavmeshScene(name, floor, surface, files.label, files={"scenes": str(folder)})

@@ -16,11 +16,14 @@ Shape letters: P points, S = 12 P states (state = 12 point + heading), M = 4 mov
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cogmap.envs.scene import SPACING, Scene
+if TYPE_CHECKING:
+    from cogmap.envs.scene import Scene
 
+SPACING = 0.25  # m, App. D: of the lattice
 HEADINGS = 12
 STEP = 0.5  # m
 MOVES = ("left", "right", "forward", "backward")

@@ -26,10 +26,14 @@ LOOKS_SEED = 15  # of the drawn patterns
 
 
 def with_walls(floor: Floor) -> Surface:
-    """Walls, a floor and a ceiling."""
-    bottom = floor.triangles[..., 1].min()
-    ends = _moved_out(floor)  # (B, 2, 2)
-    low, high = floor.bounds[0] - BEYOND, floor.bounds[1] + BEYOND
+    """Walls around a floor, and what is below and above it."""
+    bottom = float(floor.triangles[..., 1].min())
+    low, high = floor.bounds
+    return drawn_up(_moved_out(floor), low - BEYOND, high + BEYOND, bottom=bottom)
+
+
+def drawn_up(ends: np.ndarray, low: np.ndarray, high: np.ndarray, *, bottom: float) -> Surface:
+    """Walls by their ends on the plan, a floor and a ceiling from `low` to `high`. (B, 2, 2)"""
     corners, places = [], []
     for a, b in ends:
         wide = np.linalg.norm(b - a) / CEILING
