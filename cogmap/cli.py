@@ -112,7 +112,7 @@ class Train:
     scenes: Path | None = None
     """Folder of Habitat's test scenes, for such a building; by default COGMAP_SCENES says it."""
     beside: Shown = "position"
-    """What the agent is shown beside its view, there."""
+    """What the agent is shown beside its view, there; position-alone: where it is, and no view."""
     env: str | None = None
     """Instead of a maze a Gymnasium environment: a registered id, or module:Class."""
     env_package: str | None = None
@@ -193,6 +193,9 @@ class Choice:
     """Act in this maze instead of the run's own."""
     physics: Physics = "mujoco"
     """What the episodes run in."""
+    protocol: Literal["lattice", "continuous"] = "lattice"
+    """continuous, in a building: 36 directions from any place, 0.75 m a decision, and a goal
+    reached within 0.3 m (docs/first-person.md)."""
     pictures: Literal["camera", "grid", "quick"] | None = None
     """For a run that sees. In a maze: take a picture at each decision (camera), or look up the
     nearest one (grid, fast). Of an arm: coarsely drawn (quick), or as OGBench draws it (camera)."""

@@ -44,6 +44,7 @@ QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
 BUDGET, EPISODES = 5000, 25  # App. D: moves of an episode, and episodes of each task
 RADII = (1, 2, 3)  # moves of a candidate after which it is judged
 ALL_VIEWS = "corners-all-views"
+ALONE: Shown = "position-alone"
 SCENES = "COGMAP_SCENES"  # names the folder of scenes where none is given
 
 
@@ -54,7 +55,7 @@ class Building:
     KIND = "building"
 
     scene: Scene
-    beside: Shown = "position"  # what is shown beside the view
+    beside: Shown = "position"  # what is shown beside the view, if there is one
     pixels: int = PIXELS
     drawn: bool = True  # else places alone are shown, for policies that do not look
     scenes: Path | None = None  # folder of the files of a scene that is known by name
@@ -84,13 +85,18 @@ class Building:
         return self.scene.label
 
     @property
+    def looks(self) -> bool:
+        """Whether the agent has a view, and not its place alone."""
+        return self.drawn and self.beside != ALONE
+
+    @property
     def numbers(self) -> int:
         """Shown beside the view."""
-        return {"nothing": 0, "position": 2, "heading": 2, "both": 4}[self.beside]
+        return {"position": 2, "heading": 2, "both": 4}.get(self.beside, 0)
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        if not self.drawn:
+        if not self.looks:
             return (2,)
         return (self.pixels + (self.numbers > 0), self.pixels, 3)
 
@@ -105,8 +111,8 @@ class Building:
         }
 
     def conditions(self) -> dict[str, Any]:
-        seen = {"observation": "image" if self.drawn else "position"}
-        return seen | ({"beside": self.beside, "pixels": self.pixels} if self.drawn else {})
+        seen = {"observation": "image" if self.looks else "position"}
+        return seen | ({"beside": self.beside, "pixels": self.pixels} if self.looks else {})
 
     @classmethod
     def restored(cls, description: dict[str, Any]) -> Building | None:
@@ -146,10 +152,13 @@ class Building:
 
     def observe(self, states: np.ndarray, bars: Bars | None = None) -> np.ndarray:
         """(N,) -> (N, ...)"""
-        places, headings = self.states.places(states), self.states.headings(states)
-        if not self.drawn:
-            return places
-        views = self.views(states, bars)
+        places = self.states.places(states)
+        if not self.looks:
+            return places.astype(np.float32)
+        return self.told(self.views(states, bars), places, self.states.headings(states))
+
+    def told(self, views: np.ndarray, places: np.ndarray, headings: np.ndarray) -> np.ndarray:
+        """Views with the numbers beside them. (N, H, W, 3), (N, 2), (N,) -> (N, ...)"""
         told = []
         if self.beside in ("position", "both"):
             low, high = self.states.points.min(axis=0), self.states.points.max(axis=0)
@@ -175,9 +184,10 @@ class Building:
         if temporal.steps == 0:
             temporal = replace(temporal, steps=UPDATES)
         if temporal.encoder == "auto":
-            temporal = replace(temporal, encoder="convolution")
-        if temporal.recorded == "auto" and self.beside in ("nothing", "heading"):
-            temporal = replace(temporal, recorded=None)  # a view may come from several places
+            temporal = replace(temporal, encoder="convolution" if self.looks else "state")
+        if temporal.recorded == "auto" and self.beside not in ("position", "both"):
+            # A view may come from several places, and a place may be left in any direction.
+            temporal = replace(temporal, recorded=None)
         temporal = replace(temporal, numbers=self.numbers)
         planning = settings.planning
         if planning.radii == Planning().radii:
@@ -192,7 +202,7 @@ class Building:
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:
         check_walk(settings, tau_max=tau_max)
-        self.views(np.zeros(1, np.int64))  # a missing package is said now
+        self.observe(np.zeros(1, np.int64))  # a missing package is said now
 
     def explore(
         self,
