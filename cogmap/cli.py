@@ -297,6 +297,7 @@ class Reproduce:
             "cube",
             "cube-pictures",
             "rivals",
+            "first-person",
         ],
         tyro.conf.Positional,
     ]
@@ -310,6 +311,8 @@ class Reproduce:
     """Processes on this machine, or a Ray cluster (extra [ray])."""
     device: Device = "auto"
     """Where to train and plan."""
+    scenes: Path | None = None
+    """Folder of Habitat's test scenes, for first-person; by default COGMAP_SCENES says it."""
     quick: bool = False
     """A small version that only shows that it works; it writes under --runs, not to the docs."""
     runs: Path = Path("runs/reproduce")
