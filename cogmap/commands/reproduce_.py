@@ -20,14 +20,8 @@ from cogmap.reproduce.scale import Scale
 from cogmap.reproduce.studies import STUDIES
 from cogmap.runs import check_writable
 
-ELSEWHERE = (
-    "scenes",
-    "workers",
-    "engine",
-    "runs",
-    "results",
-    "page",
-)  # the same rows with any of them
+# The same rows with any of them.
+ELSEWHERE = ("scenes", "workers", "engine", "runs", "results", "page")
 
 
 def run(settings: Reproduce) -> None:

@@ -19,7 +19,7 @@ from cogmap.settings import RunSettings
 from cogmap.temporal.settings import TAU_MAX, TemporalTraining
 
 PAPER: dict[str, Any] = {"view": None, "radii": (1,), "memory": False}
-RULES = {"ours": {}, "gp": PAPER, "pap": PAPER | {"planner": "pap"}}
+RULES: dict[str, dict[str, Any]] = {"ours": {}, "gp": PAPER, "pap": PAPER | {"planner": "pap"}}
 CAPPED = 512  # Sec. 4.2: tau_max of the continuous protocol
 GOAL_VIEWS = 4  # of each far start: 24 episodes a model
 FEW = 2  # lines of the grid in a small version: a view and a place, and a place alone
@@ -78,7 +78,12 @@ def first_person(scale: Scale) -> list[Job]:
 
 def world_of(scene: str, beside: Shown, protocol: str | None = None) -> dict[str, Any]:
     """The scene's folder is this machine's, and no part of what is measured."""
-    told = {"kind": "building", "scene": scene, "label": KNOWN[scene].label, "beside": beside}
+    told: dict[str, Any] = {
+        "kind": "building",
+        "scene": scene,
+        "label": KNOWN[scene].label,
+        "beside": beside,
+    }
     told |= {"pixels": PIXELS, "scenes": None}
     return told if protocol is None else told | {"protocol": protocol}
 
@@ -130,7 +135,11 @@ def planned(scale: Scale, of: Job, line: Shows, rule: str, *, tau_max: int | Non
 def random(scale: Scale, scene: str, protocol: str | None) -> Job:
     """The random policy on the same tasks."""
     tasks, each = ("corners", EPISODES) if protocol is None else ("far", GOAL_VIEWS)
-    arguments = {"world": world_of(scene, "position", protocol), "which": "random", "tasks": tasks}
+    arguments: dict[str, Any] = {
+        "world": world_of(scene, "position", protocol),
+        "which": "random",
+        "tasks": tasks,
+    }
     arguments |= {"episodes": scale.episodes or each, "budget": scale.budget}
     about = {"world": KNOWN[scene].label, "method": "random", "variant": "", "train_seed": None}
     cell = f"first-person/{scene}/random/{tasks}"
