@@ -30,7 +30,7 @@ from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, MOVES, RIGHT,
 from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
 from cogmap.errors import CogmapError, check_seed
 from cogmap.explore.settings import Exploration
-from cogmap.planning.candidates import Programs
+from cogmap.planning.candidates import Offer, Programs
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
 from cogmap.settings import RunSettings
@@ -227,7 +227,7 @@ class Building:
         """Each of the four moves as often. -> (count, 4)"""
         return np.eye(len(MOVES), dtype=np.float32)[rng.integers(len(MOVES), size=count)]
 
-    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Programs:
+    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Offer:
         """Turn up to a quarter to either side, then go on forward or backward."""
         length, programs = max(radii), []
         for turns in range(-QUARTER, QUARTER + 1):
