@@ -20,7 +20,7 @@ from cogmap.envs.world import Coded, World, fitting, map_of
 from cogmap.errors import CogmapError
 from cogmap.goals import Goal, Seen, Wanted
 from cogmap.planning.alike import load_alike
-from cogmap.planning.candidates import Candidates, Offer, Recall
+from cogmap.planning.candidates import Candidates, Foreseen, Offer, Recall
 from cogmap.planning.objective import Rule, rule
 from cogmap.planning.planner import Planner, Scorer
 from cogmap.planning.settings import Planning
@@ -167,7 +167,8 @@ class Agent:
         else:
             candidates = self._taken(settings.directions, chosen.radii)
         width, known = candidates.actions.shape[1], self._action_size
-        if width != (width if known is None else known):
+        foreseen = isinstance(candidates, Foreseen)  # what they do is not the local model's to say
+        if not foreseen and width != (width if known is None else known):
             raise CogmapError(
                 f"candidates are actions of {width} numbers; the local model learned those of "
                 f"{known}."

@@ -7,7 +7,8 @@ from typing import Literal
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Unexplored = Literal["far", "scattered"]  # what a coverage below 1 leaves out
 
-Shown = Literal["nothing", "position", "heading", "both"]  # beside a view
+# Beside a view; or no view at all, but where the agent is.
+Shown = Literal["nothing", "position", "heading", "both", "position-alone"]
 
 # Metadata of settings that rows were measured without: left out of their hash at the default, which
 # is what those rows had, so that a new setting does not make all that was measured look stale.

@@ -122,7 +122,8 @@ class Train:
     up: Literal["auto", "y", "z"] = "auto"
     """Which axis of the .glb file is up; auto: that with which it stands above the floor."""
     beside: Shown = "position"
-    """What the agent is shown beside a view in the first person."""
+    """What the agent is shown beside its view in the first person; position-alone: where it is, and
+    no view."""
     env: str | None = None
     """Instead of a maze a Gymnasium environment: a registered id, or module:Class."""
     env_package: str | None = None
@@ -204,6 +205,9 @@ class Choice:
     """Act in this maze instead of the run's own."""
     physics: Physics = "mujoco"
     """What the episodes run in."""
+    protocol: Literal["lattice", "continuous"] = "lattice"
+    """continuous, in a building: 36 directions from any place, 0.75 m a decision, and a goal
+    reached within 0.3 m (docs/first-person.md)."""
     pictures: Literal["camera", "grid", "quick"] | None = None
     """For a run that sees. In a maze: take a picture at each decision (camera), or look up the
     nearest one (grid, fast). Of an arm: coarsely drawn (quick), or as OGBench draws it (camera)."""
@@ -305,6 +309,7 @@ class Reproduce:
             "cube",
             "cube-pictures",
             "rivals",
+            "first-person",
         ],
         tyro.conf.Positional,
     ]
@@ -318,6 +323,8 @@ class Reproduce:
     """Processes on this machine, or a Ray cluster (extra [ray])."""
     device: Device = "auto"
     """Where to train and plan."""
+    scenes: Path | None = None
+    """Folder of Habitat's test scenes, for first-person; by default COGMAP_SCENES says it."""
     quick: bool = False
     """A small version that only shows that it works; it writes under --runs, not to the docs."""
     runs: Path = Path("runs/reproduce")

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 from tqdm import tqdm
 
 from cogmap import devices
 from cogmap.choices import Device
 from cogmap.cli import Reproduce, command_of
+from cogmap.envs.scenes import FOLDER
 from cogmap.errors import CogmapError
 from cogmap.report.studies import PAGES
+from cogmap.reproduce.first_person import check_files
 from cogmap.reproduce.grid import outstanding, read_cells, run_grid
 from cogmap.reproduce.page import replace_section
 from cogmap.reproduce.scale import Scale
 from cogmap.reproduce.studies import STUDIES
 from cogmap.runs import check_writable
 
-ELSEWHERE = ("workers", "engine", "runs", "results", "page")  # the same rows with any of them
+# The same rows with any of them.
+ELSEWHERE = ("scenes", "workers", "engine", "runs", "results", "page")
 
 
 def run(settings: Reproduce) -> None:
@@ -31,12 +35,15 @@ def run(settings: Reproduce) -> None:
         small = settings.runs / "quick"
         scale = dataclasses.replace(scale, runs=small.absolute()).shrunk()
         results, page = small / "results", small / "results.md"
+    if settings.scenes is not None:
+        os.environ[FOLDER] = str(settings.scenes.absolute())  # workers read it too
     path = results / f"{settings.name}.jsonl"
-    for file in (path, page):
-        check_writable(file)
     tasks = STUDIES[settings.name](scale)
     cells = read_cells(path)
     missing = outstanding(tasks, cells)
+    check_files(missing)
+    for file in (path, page):
+        check_writable(file)
     known = sum(task.measures for task in tasks) - sum(task.measures for task in missing)
     print(f"{settings.name}: {len(tasks)} measurements, {known} of them in {path}")
     if stale := [task.name for task in missing if task.name in cells]:

@@ -34,9 +34,22 @@ def world_for(agent: Agent | Rival, settings: Choice) -> World:
         here = dataclasses.replace(here, physics=settings.physics)
     elif here is not None:
         here = as_told(here, settings)
+    if settings.protocol == "continuous":
+        here = continuous(here)
     if here is not None and settings.pictures is not None:
         here = pictured(here, settings.pictures)
     return agent.acting_in(here)
+
+
+def continuous(world: World | None) -> World:
+    """The same building off its lattice."""
+    from cogmap.envs.continuous import Continuous
+    from cogmap.envs.egocentric import Building
+
+    if not isinstance(world, Building):
+        where = "a run of a log" if world is None else world.name
+        raise CogmapError(f"--protocol continuous is for buildings; {where} is none. Leave it out.")
+    return Continuous.of(world)
 
 
 def pictured(world: World, pictures: str) -> World:
@@ -82,7 +95,7 @@ def filmed(world: World, path: Path | None) -> World:
 
 HOW_TO_PLAN = (
     *("planner", "view", "tau_max", "radii", "directions", "recalled", "memory"),
-    *("score", "every_horizon"),
+    *("score", "every_horizon", "protocol"),
 )
 
 

@@ -31,8 +31,8 @@ class BuildingRun:
 
     def __init__(self, world: Building, tasks: Sequence[Task]) -> None:
         self._world, lattice = world, world.states
-        starts = np.array([_read(task.start, "start") for task in tasks])  # (E, 3)
-        goals = np.array([_read(task.goal, "goal")[:2] for task in tasks])
+        starts = np.array([read_end(task.start, "start") for task in tasks])  # (E, 3)
+        goals = np.array([read_end(task.goal, "goal")[:2] for task in tasks])
         for name, places in (("start", starts[:, :2]), ("goal", goals)):
             for place in places[~world.scene.navigable(places)]:
                 raise CogmapError(
@@ -44,14 +44,14 @@ class BuildingRun:
         within, goal_points = world.scene.tasks.within, set(self._goals.tolist())
         known = {goal: _around(world.scene, lattice, goal, within) for goal in goal_points}
         self._near = np.stack([known[point] for point in self._goals.tolist()])  # (E, P) bool
-        views = HEADINGS * self._goals[:, None] + self._headings(tasks)  # (E, 12) or (E, 1)
+        views = HEADINGS * self._goals[:, None] + self.goal_headings(tasks)  # (E, 12) or (E, 1)
         seen = world.observe(views.ravel())
         seen = seen.reshape(*views.shape, *seen.shape[1:])
         self.goals = seen if views.shape[1] > 1 else seen[:, 0]  # (E, 12, ...) or (E, ...)
         self.succeeded = self._there
 
     @staticmethod
-    def _headings(tasks: Sequence[Task]) -> np.ndarray:
+    def goal_headings(tasks: Sequence[Task]) -> np.ndarray:
         """Of the views that tell goals: all, or one each. -> (12,) or (E, 1)"""
         told = [len(task.goal) > 2 for task in tasks]
         if not any(told):
@@ -101,7 +101,7 @@ class BuildingRun:
         lattice, here = self._world.states, self._states[[k]]
         heading = float(lattice.headings(here)[0])
         view = self._world.scene.view(lattice.places(here)[0], heading, size=FRAME).colour
-        return np.concatenate([view, _caption(self._world.name)])
+        return np.concatenate([view, caption(self._world.name)])
 
     def shortest(self) -> np.ndarray:
         """To where the goal is near enough: the exact geodesic, less that distance. (E,)"""
@@ -124,7 +124,7 @@ def _around(scene: Scene, states: States, goal: int, within: float) -> np.ndarra
     return result
 
 
-def _caption(text: str) -> np.ndarray:
+def caption(text: str) -> np.ndarray:
     """A line of text. -> (CAPTION, FRAME, 3) uint8"""
     from PIL import Image, ImageDraw
 
@@ -139,11 +139,11 @@ def read_place(name: str, text: str) -> tuple[float, ...]:
         numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         raise CogmapError(f"{name} {text!r}: give x,z or x,z,heading in numbers.") from None
-    _read(numbers, name)
+    read_end(numbers, name)
     return numbers
 
 
-def _read(numbers: tuple[float, ...], name: str) -> tuple[float, float, float]:
+def read_end(numbers: tuple[float, ...], name: str) -> tuple[float, float, float]:
     """A place with its heading, 0 where none is told."""
     if len(numbers) not in (2, 3) or not np.isfinite(numbers).all():
         raise CogmapError(f"{name} {numbers}: give x,z, or x,z,heading (0 to {HEADINGS - 1}).")

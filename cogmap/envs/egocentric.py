@@ -31,7 +31,7 @@ from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, MOVES, RIGHT,
 from cogmap.envs.world import Task, TaskSet, check_tasks_wanted
 from cogmap.errors import check_seed
 from cogmap.explore.settings import Exploration
-from cogmap.planning.candidates import Programs
+from cogmap.planning.candidates import Offer, Programs
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
 from cogmap.settings import RunSettings
@@ -43,6 +43,7 @@ UPDATES = 3000
 PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
 RADII = (1, 2, 3)  # moves of a candidate after which it is judged
+ALONE: Shown = "position-alone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Building:
     KIND = "building"
 
     scene: Scene
-    beside: Shown = "position"  # what is shown beside the view
+    beside: Shown = "position"  # what is shown beside the view, if there is one
     pixels: int = PIXELS
     drawn: bool = True  # else places alone are shown, for policies that do not look
     start: str | None = None  # x,z or x,z,heading of every episode; None: as the tasks have it
@@ -74,13 +75,18 @@ class Building:
         return self.scene.label
 
     @property
+    def looks(self) -> bool:
+        """Whether the agent has a view, and not its place alone."""
+        return self.drawn and self.beside != ALONE
+
+    @property
     def numbers(self) -> int:
         """Shown beside the view."""
-        return {"nothing": 0, "position": 2, "heading": 2, "both": 4}[self.beside]
+        return {"position": 2, "heading": 2, "both": 4}.get(self.beside, 0)
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        if not self.drawn:
+        if not self.looks:
             return (2,)
         return (self.pixels + (self.numbers > 0), self.pixels, 3)
 
@@ -95,8 +101,8 @@ class Building:
         }
 
     def conditions(self) -> dict[str, Any]:
-        seen = {"observation": "image" if self.drawn else "position"}
-        return seen | ({"beside": self.beside, "pixels": self.pixels} if self.drawn else {})
+        seen = {"observation": "image" if self.looks else "position"}
+        return seen | ({"beside": self.beside, "pixels": self.pixels} if self.looks else {})
 
     @classmethod
     def restored(cls, description: dict[str, Any]) -> Building | None:
@@ -130,10 +136,13 @@ class Building:
 
     def observe(self, states: np.ndarray, bars: Bars | None = None) -> np.ndarray:
         """(N,) -> (N, ...)"""
-        places, headings = self.states.places(states), self.states.headings(states)
-        if not self.drawn:
-            return places
-        views = self.views(states, bars)
+        places = self.states.places(states)
+        if not self.looks:
+            return places.astype(np.float32)
+        return self.told(self.views(states, bars), places, self.states.headings(states))
+
+    def told(self, views: np.ndarray, places: np.ndarray, headings: np.ndarray) -> np.ndarray:
+        """Views with the numbers beside them. (N, H, W, 3), (N, 2), (N,) -> (N, ...)"""
         told = []
         if self.beside in ("position", "both"):
             low, high = self.states.points.min(axis=0), self.states.points.max(axis=0)
@@ -159,9 +168,10 @@ class Building:
         if temporal.steps == 0:
             temporal = replace(temporal, steps=UPDATES)
         if temporal.encoder == "auto":
-            temporal = replace(temporal, encoder="convolution")
-        if temporal.recorded == "auto" and self.beside in ("nothing", "heading"):
-            temporal = replace(temporal, recorded=None)  # a view may come from several places
+            temporal = replace(temporal, encoder="convolution" if self.looks else "state")
+        if temporal.recorded == "auto" and self.beside not in ("position", "both"):
+            # A view may come from several places, and a place may be left in any direction.
+            temporal = replace(temporal, recorded=None)
         temporal = replace(temporal, numbers=self.numbers)
         planning = settings.planning
         if planning.radii == Planning().radii:
@@ -176,7 +186,7 @@ class Building:
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:
         check_walk(settings, tau_max=tau_max)
-        self.views(np.zeros(1, np.int64))  # a missing package is said now
+        self.observe(np.zeros(1, np.int64))  # a missing package is said now
 
     def explore(
         self,
@@ -201,7 +211,7 @@ class Building:
         """Each of the four moves as often. -> (count, 4)"""
         return np.eye(len(MOVES), dtype=np.float32)[rng.integers(len(MOVES), size=count)]
 
-    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Programs:
+    def candidates(self, settings: Planning, *, radii: tuple[int, ...], hold: int) -> Offer:
         """Turn up to a quarter to either side, then go on forward or backward."""
         length, programs = max(radii), []
         for turns in range(-QUARTER, QUARTER + 1):

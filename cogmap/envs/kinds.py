@@ -23,6 +23,10 @@ def _cube(description: dict[str, Any], seen: Seen | None) -> World:
 
 
 def _building(description: dict[str, Any], seen: Seen | None) -> World | None:
+    if description.get("protocol") == "continuous":
+        from cogmap.envs.continuous import Continuous
+
+        return Continuous.restored(description)
     from cogmap.envs.egocentric import Building
 
     return Building.restored(description)

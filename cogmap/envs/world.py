@@ -180,6 +180,14 @@ class Judged(Protocol):
 
 
 @runtime_checkable
+class Foreseeing(Protocol):
+    """Episodes of a world that shows where candidates lead: nothing has to predict it."""
+
+    def ahead(self, which: np.ndarray) -> np.ndarray:
+        """What would be seen at the end of each candidate. (n,) -> (n, A, ...)"""
+
+
+@runtime_checkable
 class Drawn(Protocol):
     """A world that may draw what is seen, which takes time."""
 

@@ -223,7 +223,7 @@ def acting_of(
         "tau_max": int(rule.horizons.taus[-1]),
         "horizons": len(rule.horizons.taus),
         "candidates": deciding.candidates.count,
-        "radii": list(rule.radii),
+        "radii": list(deciding.candidates.radii),
         "view": rule.view,
         "memory": rule.memory,
         "score": score,

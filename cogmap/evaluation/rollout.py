@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from cogmap.envs.maze_map import MazeMap
-from cogmap.envs.world import Judged, Running, Task, World
+from cogmap.envs.world import Foreseeing, Judged, Running, Task, World
 from cogmap.evaluation.metrics import path_efficiency
 from cogmap.planning.planner import Decision, Memory, Planner
 from cogmap.rival import Rival
@@ -66,12 +66,18 @@ class PlannerPolicy:
     def __init__(self, planner: Planner, *, hold: int) -> None:
         self.planner, self.hold = planner, hold
         self._memories: dict[int, Memory] = {}
+        self._ahead: Callable[[np.ndarray], np.ndarray] | None = None
+
+    def watch(self, running: Running) -> None:
+        """Looks where candidates lead, in a world that shows it."""
+        self._ahead = running.ahead if isinstance(running, Foreseeing) else None
 
     def act(
         self, episodes: np.ndarray, observations: np.ndarray, goals: np.ndarray
     ) -> tuple[np.ndarray, Sequence[Decision | None]]:
         memories = [self._memories.setdefault(e, Memory()) for e in episodes]
-        decisions = self.planner.decide_many(observations, goals, memories=memories)
+        shown = {} if self._ahead is None else {"ahead": self._ahead(episodes)}
+        decisions = self.planner.decide_many(observations, goals, memories=memories, **shown)
         for memory, decision in zip(memories, decisions, strict=True):
             memory.add(decision)
         return np.stack([decision.action for decision in decisions]), decisions
@@ -160,6 +166,8 @@ def as_they_run(
 ) -> Iterator[list[Episode]]:
     """The same episodes at their start and after each decision; `running`, to look at them."""
     running = world.begin(tasks) if running is None else running
+    if isinstance(policy, PlannerPolicy):
+        policy.watch(running)
     known = running.shortest()
     shortest = [None] * len(tasks) if known is None else known.tolist()
     episodes = [Episode(task, way) for task, way in zip(tasks, shortest, strict=True)]

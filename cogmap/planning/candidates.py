@@ -1,9 +1,9 @@
 """Candidate actions, followed along their way and judged at several radii (Alg. 3, lines 3-5).
 
-Three kinds: actions that are the same everywhere, each held on (directions in a maze); a few in
-turn, the same everywhere (turn, then go); and what was done in the recorded states most like the
-present one, a few in turn. Of five numbers, as an arm has them, any fixed set is too coarse, and
-most of what it holds nobody would do here.
+Four kinds: actions that are the same everywhere, each held on (directions in a maze); the same,
+where the world shows their ends; a few in turn, the same everywhere (turn, then go); and what was
+done in the recorded states most like the present one, a few in turn. Of five numbers, as an arm
+has them, any fixed set is too coarse, and most of what it holds nobody would do here.
 
 Shape letters: E episodes, A candidates, H actions in turn, N recorded states, d numbers in one.
 """
@@ -68,6 +68,24 @@ class Candidates:
         return len(self.actions)
 
     def offered(self, here: Tensor) -> Tensor:
+        actions = torch.as_tensor(self.actions, dtype=torch.float32).to(here.device)
+        return actions.expand(len(here), -1, -1)
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """Actions whose ends the world shows, so that no local dynamics has to predict them."""
+
+    actions: np.ndarray  # (A, action size) float32
+    radii = (1,)
+    steps_per_unit = 1
+
+    @property
+    def count(self) -> int:
+        return len(self.actions)
+
+    def offered(self, here: Tensor) -> Tensor:
+        """(E, d) -> (E, A, action size)"""
         actions = torch.as_tensor(self.actions, dtype=torch.float32).to(here.device)
         return actions.expand(len(here), -1, -1)
 

@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from cogmap.dynamics.model import Dynamics
 from cogmap.errors import CogmapError
-from cogmap.planning.candidates import Offer
+from cogmap.planning.candidates import Foreseen, Offer
 from cogmap.planning.objective import Rule, in_view, objective, progress
 
 
@@ -109,12 +109,14 @@ class Planner:
         goals: np.ndarray,
         *,
         memories: Sequence[Memory] | None = None,
+        ahead: np.ndarray | None = None,
     ) -> list[Decision]:
         """One decision for each of E episodes, in one pass. (E, ...), (E, ...)
 
-        A goal is an observation, or a set of them (E, S, ...), any of which will do.
+        A goal is an observation, or a set of them (E, S, ...), any of which will do. `ahead` is
+        what is seen where each candidate leads (E, A, ...), in worlds that show it.
         """
-        options = self.weigh(observations, goals, memories=memories)
+        options = self.weigh(observations, goals, memories=memories, ahead=ahead)
         row = torch.arange(len(options.value), device=self._device)
 
         # A candidate is worth its best radius; the best candidate is chosen (line 8).
@@ -149,6 +151,7 @@ class Planner:
         goals: np.ndarray,
         *,
         memories: Sequence[Memory] | None = None,
+        ahead: np.ndarray | None = None,
     ) -> Options:
         """What every candidate of each of E episodes is worth. (E, ...), (E, ...)"""
         seen, wanted = np.asarray(observations), np.asarray(goals)
@@ -164,10 +167,15 @@ class Planner:
         shape = episodes, actions, radii, -1
 
         # Predict where each candidate leads, at each radius, in each of L ways (Alg. 3, line 5).
-        steps = [radius * self.candidates.steps_per_unit for radius in self.candidates.radii]
-        passed = self.dynamics.along(
-            here.repeat_interleave(actions, 0), offered.flatten(0, 1), max(steps)
-        )[:, :, [step - 1 for step in steps]]
+        if ahead is not None:
+            passed = self._looks(ahead.reshape(-1, *ahead.shape[2:]))[:, None, None]
+        elif isinstance(self.candidates, Foreseen):
+            raise CogmapError("these candidates are looked at: give what is seen at their ends.")
+        else:
+            steps = [radius * self.candidates.steps_per_unit for radius in self.candidates.radii]
+            passed = self.dynamics.along(
+                here.repeat_interleave(actions, 0), offered.flatten(0, 1), max(steps)
+            )[:, :, [step - 1 for step in steps]]
         lots = passed.shape[1]
         passed = passed.transpose(1, 2).reshape(episodes, actions * radii, lots, -1)
         outcomes = passed[:, :, 0]

@@ -114,3 +114,17 @@ EXPERT_ONLY = {"PLDM": 0.65, "LeWM": 0.74, "DINO-WM": 0.86, "the paper, GP": 0.8
 EXPERT_ONLY |= {"the paper, PAP": 0.92}
 LEWM_RELEASED = (0.62, 0.503)  # its checkpoint, by others: SR, and on pairs not solved at the start
 LEWM_SECONDS = 59.0  # of one plan of LeWM on one core (300 samples, 10 iterations)
+
+# Sec. 4.2, Apartment 1: tasks -> what was shown, and the result as printed
+FIRST_PERSON = {
+    "corners": (
+        ("image and position, tau_max 8192", "SR 0.71 ± 0.12"),
+        ("position alone", "SR 0"),
+        ("random policy", "SR 0.38"),
+    ),
+    "far": (
+        ("image and position, horizons up to 512", "SR 1.00, SPL 0.77"),
+        ("position alone, horizons up to 512", "SR 1.00, SPL 0.79"),
+        ("image and position, every horizon", "stranded; no number"),
+    ),
+}

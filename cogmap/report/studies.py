@@ -24,6 +24,7 @@ from cogmap.report.cells import (
     worlds_of,
 )
 from cogmap.report.cube import cube, cube_pictures
+from cogmap.report.first_person import first_person
 from cogmap.report.goals import maze_state, maze_vision, parts, readings, walks
 from cogmap.report.rivals import rivals
 from cogmap.report.zoo import gym
@@ -219,4 +220,5 @@ PAGES: dict[str, Section] = {
     "cube": cube,
     "cube-pictures": cube_pictures,
     "rivals": rivals,
+    "first-person": first_person,
 }

@@ -15,7 +15,7 @@ from cogmap.config import METHOD
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
 from cogmap.planning.settings import PAPER, Planning
-from cogmap.reproduce import cube, rivals, work, zoo
+from cogmap.reproduce import cube, first_person, rivals, work, zoo
 from cogmap.reproduce.grid import Job
 from cogmap.reproduce.scale import MAZES, Scale
 
@@ -364,4 +364,5 @@ STUDIES: dict[str, Callable[[Scale], list[Job]]] = {
     "cube": cube.cube,
     "cube-pictures": cube.cube_pictures,
     "rivals": rivals.rivals,
+    "first-person": first_person.first_person,
 }
