@@ -18,7 +18,6 @@ from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import floor
 from cogmap.planning.candidates import Programs
 from cogmap.progress import no_bars
-from cogmap.web.terrain import Terrain
 
 SCENES = Path(os.environ.get("COGMAP_SCENES", "scenes"))
 SETTINGS = cogmap.RunSettings(
@@ -182,11 +181,6 @@ def test_a_building_is_explored_learned_and_planned_in(agent):
     row = result.summary()
     assert row["world"] == "two rooms, made up" and row["beside"] == "both"
     assert all(e.efficiency <= 1 for e in result.episodes)
-
-
-def test_a_building_has_no_page_yet_and_that_is_said_before_one_is_served(agent, tmp_path):
-    with pytest.raises(CogmapError, match="evaluate"):
-        Terrain(tmp_path, agent=agent)
 
 
 def test_what_cannot_be_explored_is_refused_before_anything_is_written(world, tmp_path):

@@ -286,6 +286,8 @@ def test_a_wrong_query_is_refused_with_a_reason(client, path):
             text = as_text(value).encode(errors="replace").decode()
             check(client.get(path, params=query | {name: text}), (name, value))
     assert client.get(path).status_code == 422  # each needs something
+    if path.endswith("field"):
+        assert "no headings" in client.get(path, params=query | {"heading": 1}).json()["detail"]
 
 
 @pytest.mark.parametrize(

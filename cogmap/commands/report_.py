@@ -5,7 +5,7 @@ from __future__ import annotations
 from cogmap import runs
 from cogmap.agent import Agent, load
 from cogmap.cli import Report
-from cogmap.commands.worlds import EpisodeBar, told
+from cogmap.commands.worlds import EpisodeBar, bars, told
 from cogmap.envs.tasks import pairs_file
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import Evaluation, evaluate
@@ -14,6 +14,7 @@ from cogmap.rival import Rival
 
 OFFICIAL_EPISODES = 4  # of each of OGBench's five tasks
 EPISODES = 20  # of a world without a map
+OF_A_BUILDING = 5  # of each of its four tasks
 
 
 def run(settings: Report) -> None:
@@ -53,15 +54,16 @@ def of_a_maze(agent: Agent | Rival, settings: Report) -> tuple[str, list[Evaluat
 
 def of_a_world(agent: Agent | Rival, settings: Report) -> tuple[str, list[Evaluation]]:
     """The same of a world without a map; no episodes where there is none to plan in."""
-    from cogmap.web.terrain import Terrain
+    from cogmap.web.storey import Storey, terrain_of
     from cogmap.web.terrain_report import page, page_of_goals
 
-    terrain = Terrain(settings.run, agent=agent)
+    terrain = terrain_of(settings.run, agent=agent, bars=bars)
     if agent.world is None:
         return page_of_goals(terrain, settings.goal), []
     planner = terrain.agent.planner(settings.planner, world=terrain.world)
-    episodes = EPISODES if settings.episodes is None else settings.episodes
-    result = evaluated(agent, settings, episodes=episodes)
+    usual = OF_A_BUILDING if isinstance(terrain, Storey) else EPISODES
+    episodes = usual if settings.episodes is None else settings.episodes
+    result = evaluated(terrain.agent, settings, episodes=episodes)
     return page(terrain, result, terrain.world, planner), [result]
 
 

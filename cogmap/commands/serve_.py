@@ -6,7 +6,7 @@ import socket
 
 from cogmap.agent import load
 from cogmap.cli import Serve
-from cogmap.commands.worlds import told
+from cogmap.commands.worlds import bars, told
 from cogmap.errors import CogmapError
 
 
@@ -21,7 +21,7 @@ def run(settings: Serve) -> None:
     check_port(settings.host, settings.port)
     torch.set_num_threads(1)  # requests come side by side, and a training may run beside them
     agent = told(load(settings.run, device="cpu"), settings)
-    app = create_app(settings.run, work=settings.work, agent=agent)
+    app = create_app(settings.run, work=settings.work, agent=agent, bars=bars)
     print(f"{settings.run} -> http://{settings.host}:{settings.port} (API: /docs; Ctrl-C ends it)")
     try:
         uvicorn.run(

@@ -31,6 +31,7 @@ class BuildingRun:
 
     def __init__(self, world: Building, tasks: Sequence[Task]) -> None:
         self._world, lattice = world, world.states
+        self.raised: dict[int, str] = {}  # nothing breaks off an episode
         starts = np.array([read_end(task.start, "start") for task in tasks])  # (E, 3)
         goals = np.array([read_end(task.goal, "goal")[:2] for task in tasks])
         for name, places in (("start", starts[:, :2]), ("goal", goals)):
@@ -48,7 +49,7 @@ class BuildingRun:
         seen = world.observe(views.ravel())
         seen = seen.reshape(*views.shape, *seen.shape[1:])
         self.goals = seen if views.shape[1] > 1 else seen[:, 0]  # (E, 12, ...) or (E, ...)
-        self.succeeded = self._there
+        self.succeeded = self.there
 
     @staticmethod
     def goal_headings(tasks: Sequence[Task]) -> np.ndarray:
@@ -61,7 +62,8 @@ class BuildingRun:
         return np.array([[int(task.goal[2]) % HEADINGS] for task in tasks])
 
     @property
-    def _there(self) -> np.ndarray:
+    def there(self) -> np.ndarray:
+        """Whether each is at its goal now. (E,)"""
         return self._near[np.arange(len(self._states)), self._states // HEADINGS]
 
     @property
@@ -92,7 +94,7 @@ class BuildingRun:
             taken[active] += 1
             after = self.places[which]
             length += np.linalg.norm(after - before, axis=1)
-            before, self.succeeded = after, self.succeeded | self._there
+            before, self.succeeded = after, self.succeeded | self.there
             active = ~self.succeeded[which]
         return Moved(taken, length)
 
@@ -139,7 +141,9 @@ def read_place(name: str, text: str) -> tuple[float, ...]:
         numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         raise CogmapError(f"{name} {text!r}: give x,z or x,z,heading in numbers.") from None
-    read_end(numbers, name)
+    *_, heading = read_end(numbers, name)
+    if heading not in range(HEADINGS):
+        raise CogmapError(f"{name} {text!r}: a heading is a whole number, 0 to {HEADINGS - 1}.")
     return numbers
 
 

@@ -17,8 +17,8 @@ from cogmap.planning.planner import Memory, Planner
 from cogmap.report.figures.projections import align, tsne
 from cogmap.web import messages, onefile
 from cogmap.web.ground import Driver, Ground, as_place
+from cogmap.web.rounded import as_value
 from cogmap.web.scores import Scores, pca
-from cogmap.web.terrain import as_value
 
 PLANNERS_KEPT = 16  # a temperature slider asks for many
 

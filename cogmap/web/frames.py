@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,6 +36,13 @@ def shrunk(picture: np.ndarray, side: int = SIDE) -> np.ndarray:
         for column in range(block):
             total += picture[row::block, column::block]
     return np.asarray((total + block**2 // 2) // block**2, dtype=np.uint8)
+
+
+def tiled(pictures: Sequence[np.ndarray], side: int, *, across: int) -> np.ndarray:
+    """Pictures that are as high as wide, in rows of some. -> (h, w, 3) uint8"""
+    small = [shrunk(picture, side) for picture in pictures]
+    rows = [np.concatenate(small[k : k + across], axis=1) for k in range(0, len(small), across)]
+    return np.concatenate(rows)
 
 
 def coloured(picture: np.ndarray) -> np.ndarray:

@@ -18,10 +18,10 @@ from cogmap.planning.planner import Decision, Memory, Options, Planner
 from cogmap.web import terrain_messages as messages
 from cogmap.web.frames import SIDE, as_url
 from cogmap.web.ground import as_place
-from cogmap.web.messages import Method
-from cogmap.web.terrain import Filmed, Terrain, Told, as_numbers, as_value
-
-NAMED = 12  # numbers of an observation that are told one by one
+from cogmap.web.rounded import as_numbers, as_value
+from cogmap.web.terrain import Terrain
+from cogmap.web.terrain_messages import Method
+from cogmap.web.told import Filmed, Told
 
 
 class WatchedPolicy(PlannerPolicy):
@@ -118,9 +118,10 @@ class Journey:
         if not np.isfinite(observation).all():
             raise CogmapError("the environment shows NaN or infinity; it has left its range.")
         look = self.policy.look(observation)
+        told = self.terrain.told(self.running, look[0])
         return {
-            "observation": as_numbers(look[0]),
-            "place": as_place(self.terrain.places(look, self.tau, self.method)[0]),
+            "observation": as_numbers(told),
+            "place": as_place(self.terrain.places(told[None], self.tau, self.method)[0]),
             "at_goal": bool(self.running.there[0]),
             "scores": as_numbers(self.terrain.scores(look, self.goals)[0], 4),
             "frame": self._frame(observation[0]) if self.frames else None,
@@ -145,29 +146,17 @@ class Journey:
 
 def begin(terrain: Terrain, asked: messages.JourneyRequest) -> Journey:
     """As the page asks for it; raises for what cannot be planned, before anything is sent."""
-    world: Any = terrain.world
-    goal, warning = "", ""
-    if asked.goal is not None:
-        world = replace(world, goal=terrain.wish(asked.goal))
-        goal = asked.goal.strip()
-        if not terrain.episodes_differ:
-            wanted = terrain.goal(asked.goal)
-            goal, warning = wanted.text, wanted.warning
-    if asked.start is not None:
-        start = asked.start.strip() or None
-        if start is not None:
-            terrain.check_start(start)
-        world = replace(world, start=start)
+    aim = terrain.aimed(asked)
     return set_out(
         terrain,
-        world,
-        Task("page", (float(asked.seed),), ()),
-        WatchedPolicy(terrain.agent.planner(asked.planner, world=world), hold=world.hold),
-        goal=goal,
-        warning=warning,
+        aim.world,
+        aim.task,
+        WatchedPolicy(terrain.agent.planner(asked.planner, world=aim.world), hold=aim.world.hold),
+        goal=aim.goal,
+        warning=aim.warning,
         budget=terrain.budget(asked.budget),
         tau=terrain.taus[-1] if asked.tau is None else asked.tau,
-        method=asked.method,
+        method=asked.method or terrain.methods[0],
         frames=SIDE if asked.frames else 0,
     )
 
@@ -180,34 +169,28 @@ def set_out(
     *,
     budget: int,
     tau: int,
-    method: Method = "pca",
+    method: Method | None = None,
     frames: int = SIDE,
     goal: str = "",
     warning: str = "",
 ) -> Journey:
     """Resets the world for one task. `goal` is what to call it; by default what it turns out as."""
-    terrain.check(tau)
+    method = method or terrain.methods[0]
+    terrain.check(tau, method)
     frames = frames if terrain.description.frames else 0
-    world = replace(world, rendered=True) if frames and terrain.rendered else world
+    if frames and terrain.rendered and not world.rendered:
+        world = replace(world, rendered=True)
     with told_in_a_line(world):
         running = terrain.filmed(world.begin([task]))
-    rows = np.asarray(running.goals[0]).reshape(-1, *terrain.rows.shape[1:])
+    rows = np.asarray(running.goals[0]).reshape(-1, *terrain.seen.rows.shape[1:])
+    shown = terrain.goal_frame(task) if frames else None
     begun = messages.Begun(
-        goal=goal or called(terrain, world, rows), marks=terrain.marks(rows), warning=warning
+        goal=goal or terrain.called(world, task, rows),
+        marks=terrain.marked(task, rows),
+        warning=warning,
+        frame=None if shown is None else as_url(shown, frames),
     )
     return Journey(terrain, world, task, running, policy, rows, begun, budget, tau, method, frames)
-
-
-def called(terrain: Terrain, world: Told, rows: np.ndarray) -> str:
-    """What to call a goal that nobody typed on the page. (N, ...)"""
-    if world.goal is not None:
-        return world.goal
-    if world.has_goals:
-        return "the world's own goal"
-    if terrain.seen.pictures or terrain.episodes_differ or len(terrain.names) > NAMED:
-        return "an observation that was seen"
-    shown = ", ".join(f"{name} {v:.3g}" for name, v in zip(terrain.names, rows[0], strict=True))
-    return f"an observation that was seen: {shown}"
 
 
 @contextlib.contextmanager
@@ -221,8 +204,10 @@ def told_in_a_line(world: Told) -> Iterator[None]:
         raise CogmapError(f"{world.name} broke off: {error!r}") from error
 
 
-def field(terrain: Terrain, asked: messages.JourneyRequest, tau: int) -> messages.GoalField:
-    """G towards the goal that a plan would have.
+def field(
+    terrain: Terrain, asked: messages.JourneyRequest, tau: int, heading: int | None = None
+) -> messages.GoalField:
+    """G towards the goal that a plan would have; in a building maybe at one heading.
 
     Only its reset knows that where the goal is the world's own, or where episodes differ in what
     they cannot change.
@@ -230,9 +215,10 @@ def field(terrain: Terrain, asked: messages.JourneyRequest, tau: int) -> message
     if asked.goal is not None and not terrain.episodes_differ:
         goal = terrain.goal(asked.goal)
         rows, text, warning = goal.rows, goal.text, goal.warning
+        marks = terrain.marks(rows)
     else:
         journey = begin(terrain, asked)
-        rows, text, warning = journey.goals, journey.begun.goal, journey.begun.warning
-    values = terrain.field(rows, tau).astype(float).round(3).tolist()
-    marks = terrain.marks(rows)
+        rows, begun = journey.goals, journey.begun
+        text, warning, marks = begun.goal, begun.warning, begun.marks
+    values = terrain.field(rows, tau, heading).astype(float).round(3).tolist()
     return messages.GoalField(tau=tau, values=values, goal=text, marks=marks, warning=warning)

@@ -23,7 +23,7 @@ from cogmap.web.onefile import (
     spread,
     table,
 )
-from cogmap.web.terrain import as_value
+from cogmap.web.rounded import as_value
 
 MOST_ROUTES = 24  # drawn in the page; the tables count every episode
 STEPS_PER_NAT = 1000  # scores are stored as whole thousandths

@@ -15,7 +15,7 @@ from cogmap.rival import Rival
 from cogmap.web import messages
 from cogmap.web.chart import Chart
 from cogmap.web.ground import Driver, Ground
-from cogmap.web.terrain import as_value, finite
+from cogmap.web.rounded import as_value, finite
 
 
 def chart_of(folder: Path, *, id: str, agent: Agent | Rival) -> Ground:

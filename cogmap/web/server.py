@@ -21,14 +21,17 @@ from fastapi.staticfiles import StaticFiles
 import cogmap
 from cogmap.agent import Agent, load
 from cogmap.errors import CogmapError
+from cogmap.progress import Bars, no_bars
 from cogmap.rival import Rival
 from cogmap.web import messages
 from cogmap.web.chart import Chart
 from cogmap.web.frames import png
 from cogmap.web.ground import Ground
 from cogmap.web.rival_chart import chart_of
+from cogmap.web.rounded import as_numbers
+from cogmap.web.storey import terrain_of
 from cogmap.web.streaming import Lines, lines_of
-from cogmap.web.terrain import Terrain, as_numbers, without_map
+from cogmap.web.terrain import without_map
 from cogmap.web.terrain_routes import add_routes
 from cogmap.web.workshop import Training, Workshop
 
@@ -69,8 +72,12 @@ def create_app(
     work: Path,
     training: dict[str, int | str] | None = None,
     agent: Agent | Rival | None = None,
+    bars: Bars = no_bars,
 ) -> FastAPI:
-    """The page of a run. Drawn mazes are trained in `work`; `training` overrides their settings."""
+    """The page of a run. Drawn mazes are trained in `work`; `training` overrides their settings.
+
+    `bars` show how far a building is whose views are cast.
+    """
     workshop = Workshop(work, training=training or {})
     agent = agent or load(folder, device="cpu")
     app = FastAPI(
@@ -107,7 +114,7 @@ def create_app(
 
     folder_of: Callable[[str], Path]
     if without_map(agent):
-        add_routes(app, Terrain(folder, agent=agent))
+        add_routes(app, terrain_of(folder, agent=agent, bars=bars))
         first, folder_of = "world.html", partial(_only, folder)
     else:
         shelf = Shelf(chart_of(folder, id=SERVED, agent=agent), workshop)

@@ -9,20 +9,19 @@ Shape letters: S sampled observations, d numbers in a look, D embedding, T octav
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from cogmap.agent import Agent, load
-from cogmap.envs.world import Running, Task, World
+from cogmap.envs.world import Running, Task
 from cogmap.errors import CogmapError
 from cogmap.goals import Goal, Seen
 from cogmap.planning.objective import Horizons
@@ -30,37 +29,24 @@ from cogmap.rival import Rival
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.web import terrain_messages as messages
 from cogmap.web import wishes
-from cogmap.web.messages import Method
 from cogmap.web.plane import Plane, drawn
+from cogmap.web.rounded import as_numbers, finite
 from cogmap.web.scores import pca
+from cogmap.web.terrain_messages import Method
+from cogmap.web.told import Aim, Filmed, Told
 from cogmap.web.wishes import row_of
 
 SAMPLE, FEWEST = 1500, 300  # seen observations that are drawn: as many as their numbers allow
 NUMBERS = 60_000  # of the sample, all in all
+NAMED = 12  # numbers of an observation that are told one by one
 BATCH = 256  # pictures that are looked at together
-
-
-class Told(World, Protocol):
-    """A world that is told where to go in words, and may be looked at."""
-
-    goal: str | None
-    start: str | None
-
-    @property
-    def has_goals(self) -> bool: ...
-
-
-class Filmed(Running, Protocol):
-    """Episodes that know whether they are at their goals now, and can be looked at."""
-
-    there: np.ndarray  # (E,) bool
-    raised: dict[int, str]  # why an episode broke off
-
-    def frame(self, k: int) -> np.ndarray: ...
 
 
 class Terrain:
     """A run without a map, ready to be asked."""
+
+    methods: tuple[Method, ...] = ("pca", "tsne")  # ways to draw it in a plane
+    episodes_differ: bool  # so a goal in words depends on how one begins
 
     def __init__(self, folder: Path, *, agent: Agent | Rival | None = None) -> None:
         found = agent or load(folder, device="cpu")
@@ -82,10 +68,11 @@ class Terrain:
         self.rows = seen.rows[some]  # (S, ...), evenly through the record
         free = ~seen.context.mask  # what an episode cannot change is not seen by the models
         self.names = [name for name, kept in zip(seen.names, free, strict=True) if kept]  # or none
-        self.episodes_differ = not free.all()  # so a goal in words depends on how one begins
+        self.episodes_differ = not free.all()
         self.taus: list[int] = Horizons.octaves(self.agent.temporal.config.tau_max).taus.tolist()
         self._scorer = LearnedScorer(self.agent.temporal, torch.tensor(self.taus))
         self._looks = self._look(self.rows)  # (S, d)
+        self.size = self._looks.shape[1]  # numbers of what is told of an observation
         self._spread = np.maximum(self._looks.numpy().std(axis=0), 1e-9)
         self._planes: dict[tuple[int, Method], Plane] = {}
         self._lock = threading.Lock()  # requests come from several threads; a t-SNE takes seconds
@@ -135,6 +122,7 @@ class Terrain:
             start=(told.start if told is not None else None) or "",
             planner=self.agent.planning.planner,
             budget=1 if told is None else self.budget(None),
+            methods=list(self.methods),
         )
 
     def budget(self, asked: int | None) -> int:
@@ -187,13 +175,60 @@ class Terrain:
         own = getattr(self.agent.world, "start", None)
         wishes.check("start", text, self.seen, own=own)
 
+    def aimed(self, asked: messages.JourneyRequest) -> Aim:
+        """As the page asks for it; raises for what it does not take."""
+        world: Any = self.world
+        goal, warning = "", ""
+        if asked.goal is not None:
+            world = replace(world, goal=self.wish(asked.goal))
+            goal = asked.goal.strip()
+            if not self.episodes_differ:
+                wanted = self.goal(asked.goal)
+                goal, warning = wanted.text, wanted.warning
+        if asked.start is not None:
+            start = asked.start.strip() or None
+            if start is not None:
+                self.check_start(start)
+            world = replace(world, start=start)
+        return Aim(world, Task("page", (float(asked.seed),), ()), goal, warning)
+
+    def called(self, world: Told, task: Task, goals: np.ndarray) -> str:
+        """What to call a goal that nobody typed on the page. (N, ...)"""
+        if world.goal is not None:
+            return world.goal
+        if world.has_goals:
+            return "the world's own goal"
+        if self.seen.pictures or self.episodes_differ or len(self.names) > NAMED:
+            return "an observation that was seen"
+        named = zip(self.names, goals[0], strict=True)
+        shown = ", ".join(f"{name} {value:.3g}" for name, value in named)
+        return f"an observation that was seen: {shown}"
+
+    def began(self, task: Task) -> str:
+        """How the episode of a task begins, where no seed says so; or empty."""
+        return ""
+
+    def goal_frame(self, task: Task) -> np.ndarray | None:
+        """What the goal of a task looks like, where a world can show it. -> (H, W, C)"""
+        return None
+
+    def told(self, running: Running, look: np.ndarray) -> np.ndarray:
+        """What the page is told of what the only episode sees now: its look. (d,)"""
+        return look
+
+    def marked(self, task: Task, goals: np.ndarray) -> list[int]:
+        """Rows of the sample that are most like the goals of a task. (N, ...)"""
+        return self.marks(goals)
+
     def marks(self, rows: np.ndarray) -> list[int]:
         """Rows of the sample that are most like some observations. (N, ...)"""
         gaps = (self.look(rows)[:, None].astype(float) - self._looks.numpy()) / self._spread
         return np.unique(np.square(gaps).sum(-1).argmin(1)).tolist()
 
-    def field(self, goals: np.ndarray, tau: int) -> np.ndarray:
+    def field(self, goals: np.ndarray, tau: int, heading: int | None = None) -> np.ndarray:
         """G towards a set of goals at one horizon from each of the sample. (N, ...) -> (S,)"""
+        if heading is not None:
+            raise CogmapError(f"heading={heading}: {self.description.name} has no headings.")
         self.check(tau)
         wanted = self._scorer.embed_goals(self._look(goals))
         at = torch.tensor([[self.taus.index(tau)]])
@@ -207,11 +242,13 @@ class Terrain:
 
     def plane(self, tau: int, method: Method) -> Plane:
         """The sample's embedding at one horizon, drawn."""
-        self.check(tau)
+        self.check(tau, method)
         with self._lock:
             if (tau, method) not in self._planes:
                 embedding = self._embedding(self._looks, tau)
-                self._planes[tau, method] = drawn(embedding, self._overview, method=method)
+                self._planes[tau, method] = drawn(
+                    embedding, self._overview, method="tsne" if method == "tsne" else "pca"
+                )
             return self._planes[tau, method]
 
     def places(self, looks: np.ndarray, tau: int, method: Method) -> np.ndarray:
@@ -221,7 +258,7 @@ class Terrain:
 
     def given(self, given: Sequence[Sequence[float]]) -> np.ndarray:
         """Looks that came from outside. -> (N, d)"""
-        size = self._looks.shape[1]
+        size = self.size
         named = f": {', '.join(self.names[:12])}." if self.names else "."
         for one in given:
             if len(one) != size:
@@ -239,9 +276,11 @@ class Terrain:
             raise CogmapError(f"row #{row}; the sample has rows #0 to #{len(self.rows) - 1}.")
         return row
 
-    def check(self, tau: int) -> None:
+    def check(self, tau: int, method: Method | None = None) -> None:
         if tau not in self.taus:
             raise CogmapError(f"tau={tau}; this page shows {', '.join(map(str, self.taus))}.")
+        if method is not None and method not in self.methods:
+            raise CogmapError(f"method={method}; this page has {' and '.join(self.methods)}.")
 
     @cached_property
     def _overview(self) -> np.ndarray:
@@ -273,21 +312,3 @@ def without_map(agent: Agent | Rival) -> bool:
     if agent.world is None:
         return agent.seen is not None
     return agent.world.map is None
-
-
-def finite(scores: np.ndarray | Tensor) -> np.ndarray:
-    """The same; raises where a training has diverged."""
-    found = np.asarray(scores)
-    if not np.isfinite(found).all():
-        raise CogmapError("the scores of this model are not finite; its training has diverged.")
-    return found
-
-
-def as_numbers(values: np.ndarray, digits: int = 5) -> list[float]:
-    """A few digits of each."""
-    return [float(f"{float(value):.{digits}g}") for value in values]
-
-
-def as_value(value: float) -> float | None:
-    """Four digits, or None for the -inf of a candidate that was tried here before."""
-    return float(f"{value:.4g}") if math.isfinite(value) else None

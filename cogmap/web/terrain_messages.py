@@ -1,6 +1,7 @@
 """The messages of a page without a maze: sampled observations, scores, plans (see terrain.py).
 
-What is said of the sample is a list with one entry for each of `World.rows`, in their order.
+What is said of the sample is a list with one entry for each of `World.rows`, in their order. In a
+building (storey.py) the sample is the lattice, and an observation is told as x, z and a heading.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cogmap.web.messages import Message, Method, Place
+from cogmap.web.messages import Message, Place
 
 LONGEST_TEXT = 2000  # characters of a goal or a start
 MOST_PLACES = 5001  # observations that one request may have placed: those of the longest plan
@@ -18,7 +19,29 @@ Observation = Annotated[
     Field(description="a number for each of `World.names`; of a picture what the eye makes of it"),
 ]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
+Method = Annotated[
+    Literal["pca", "tsne", "floor"],
+    Field(description="how the sample lies in a plane; floor: where it is in a building"),
+]
 Seed = Annotated[int, Field(ge=0, lt=1 << 31, description="of the environment's reset")]
+
+
+class Floor(Message):
+    """The plan of a building as seen from above, in the plane of its points."""
+
+    triangles: list[list[Place]] = Field(description="where one can stand")
+    walls: list[list[Place]] = Field(description="their two ends")
+    spacing: float = Field(description="from one of `World.rows` to the next")
+    reach: float = Field(description="one lattice move: a goal this close is reached")
+    headings: int = Field(description="of which 0 looks up; they grow to the left")
+
+
+class Way(Message):
+    """What a candidate does, which is several moves."""
+
+    name: str
+    bearing: int = Field(description="degrees to the left of ahead that it goes, or turns to")
+    goes: bool = Field(description="whether it does more than turn")
 
 
 class World(Message):
@@ -35,6 +58,9 @@ class World(Message):
     actions: list[list[float]] = Field(
         description="what a planner weighs in every decision; empty: another set in each"
     )
+    ways: list[Way] = Field(
+        default=[], description="what they do, where they are more than one action"
+    )
     hold: int = Field(description="environment steps that one decision lasts")
     plans: bool = Field(description="whether there is a simulator to plan in")
     frames: bool = Field(description="whether it can be looked at")
@@ -43,6 +69,8 @@ class World(Message):
     start: str = Field(description="how its episodes begin; empty: as a reset does")
     planner: str = Field(description="the run's own")
     budget: int = Field(description="environment steps of an episode unless told otherwise")
+    methods: list[Method]
+    floor: Floor | None = Field(default=None, description="of a building")
 
 
 class Points(Message):
@@ -88,7 +116,7 @@ class JourneyRequest(Message):
     tau: int | None = Field(
         default=None, description="horizon of the plane; by default the longest"
     )
-    method: Method = "pca"
+    method: Method | None = Field(default=None, description="by default the first of the world's")
     frames: bool = Field(default=True, description="whether to send what it looks like")
 
 
@@ -99,6 +127,7 @@ class Begun(Message):
     goal: str
     marks: list[int] = Field(description="as in GoalField; so is warning")
     warning: str
+    frame: str | None = Field(description="what the goal looks like in a building, as in Move")
 
 
 class Move(Message):

@@ -27,6 +27,8 @@ from cogmap.web.onefile import (
     spread,
     table,
 )
+from cogmap.web.storey import Storey
+from cogmap.web.storey_report import walked
 from cogmap.web.terrain import Terrain
 
 MOST_ROUTES = 6  # drawn in the page; the tables count every episode
@@ -64,13 +66,18 @@ def page(terrain: Terrain, result: Evaluation, world: World, planner: Planner) -
         (shown["outcome"]["success"], shown["outcome"]["steps"]) == (episode.success, episode.steps)
         for shown, episode in zip(routes, episodes, strict=True)
     ]
-    told = {"goal": routes[0]["goal"], "start": getattr(world, "start", None) or ""}
+    begin = routes[0]["start"] or getattr(world, "start", None) or ""
+    told = {"goal": routes[0]["goal"], "start": begin}
     told |= {"budget": result.budget, "planner": result.policy}
     fields = np.stack([field(terrain, journey.goals) for journey in journeys])
     stored = record(terrain, routes, fields)
     stored["world"] |= told
     thin(routes, max(LEAST_ROOM, ROOM - size(stored)))
-    parts = _results(result, episodes, goal=goal, start=told["start"], again=all(again))
+    again_note = "" if all(again) else NOT_AGAIN
+    if isinstance(terrain, Storey):
+        parts = walked(result, episodes, note=again_note)
+    else:
+        parts = _results(result, episodes, goal=goal, start=told["start"], note=again_note)
     return _page(terrain, stored, parts)
 
 
@@ -113,7 +120,7 @@ def record(
     distinct, which = np.unique(fields, axis=0, return_inverse=True)
     for shown, number in zip(routes, which.ravel().tolist(), strict=True):
         shown["field"] = number
-    points = np.stack([terrain.plane(tau, "pca").points for tau in terrain.taus])
+    points = np.stack([terrain.plane(tau, terrain.methods[0]).points for tau in terrain.taus])
     return {
         "world": terrain.description.model_dump(mode="json"),
         "steps_per_nat": STEPS_PER_NAT,
@@ -135,14 +142,16 @@ def route(journey: Journey, number: int) -> dict[str, Any]:
     terrain = journey.terrain
     begun, *steps, outcome = [line.model_dump(mode="json") for line in journey.told()]
     looks = terrain.given([sight["observation"] for sight in (*steps, outcome)])
-    places = np.stack([terrain.places(looks, tau, "pca") for tau in terrain.taus])
+    places = np.stack([terrain.places(looks, tau, terrain.methods[0]) for tau in terrain.taus])
     missed = "" if outcome["success"] else ", missed"
     for sight in (*steps, outcome):
         del sight["place"]
     return {
         "title": f"{number}: {journey.task.name}{missed}",
         "seed": int(journey.task.start[0]),
+        "start": terrain.began(journey.task),
         "goal": begun["goal"],
+        "goal_frame": begun["frame"],
         "marks": begun["marks"],
         "warning": begun["warning"],
         "steps": steps,
@@ -184,18 +193,18 @@ def _page(terrain: Terrain, stored: dict[str, Any], parts: list[str]) -> str:
 
 
 def _results(
-    result: Evaluation, shown: Sequence[Episode], *, goal: str, start: str, again: bool
+    result: Evaluation, shown: Sequence[Episode], *, goal: str, start: str, note: str
 ) -> list[str]:
-    """What came of all episodes, and of each. `again`: what is drawn ended as they did."""
+    """What came of all episodes, and of each; `note` below the latter."""
     stay = any(episode.stayed is not None for episode in result.episodes)
     begun = f", begun where {start}," if start else ""
     goal = f"the goal, {goal}," if goal else "their goals"
-    note = (
+    about = (
         f"SR: share of {len(result.episodes)} episodes{begun} that reached {goal} in "
         f"{result.budget:,} environment steps, with its 95 % Wilson interval."
     )
     if stay:
-        note += " Stayed: mean share of the time since then that was spent there."
+        about += " Stayed: mean share of the time since then that was spent there."
     numbers = {id(episode): number for number, episode in enumerate(shown)}
     rows = []
     for episode in result.episodes:
@@ -205,8 +214,8 @@ def _results(
         rows.append((numbers.get(id(episode)), cells))
     head = ["episode", "seed", "reached", "steps", *(["stayed"] if stay else [])]
     return [
-        section("Result", table(result_rows([result])), note),
-        section("Episodes", choices(head, rows), "" if again else NOT_AGAIN),
+        section("Result", table(result_rows([result])), about),
+        section("Episodes", choices(head, rows), note),
     ]
 
 
@@ -223,7 +232,9 @@ def _checks(terrain: Terrain) -> list[str]:
         "apart, at most what one tells of the other. Calibration: mean exp(G) of unrelated pairs; "
         "1 is right."
     )
-    names = terrain.names or [f"number {k} of the eye" for k in range(len(checks.error))]
+    names = terrain.names
+    if terrain.seen.pictures:
+        names = [f"number {k} of the eye" for k in range(len(checks.error))]
     worst = np.argsort(checks.error)[::-1][:MOST_NUMBERS]
     errors = [["number", "error after one decision"]]
     errors += [[names[k], f"{checks.error[k]:.3f}"] for k in sorted(worst.tolist())]

@@ -11,7 +11,7 @@ from cogmap.web import terrain_messages as messages
 from cogmap.web.frames import coloured, png
 from cogmap.web.ground import as_place
 from cogmap.web.journey import begin, field
-from cogmap.web.messages import Failure, Method
+from cogmap.web.messages import Failure
 from cogmap.web.streaming import Lines, lines_of
 from cogmap.web.terrain import Terrain
 
@@ -25,7 +25,7 @@ def add_routes(app: FastAPI, terrain: Terrain) -> None:
         return terrain.description
 
     @app.get("/api/world/points")
-    def points(tau: int, method: Method = "pca") -> messages.Points:
+    def points(tau: int, method: messages.Method = "pca") -> messages.Points:
         """h(x, tau) of the sample, projected to a plane."""
         found = [as_place(point) for point in terrain.plane(tau, method).points]
         return messages.Points(tau=tau, method=method, points=found)
@@ -48,10 +48,14 @@ def add_routes(app: FastAPI, terrain: Terrain) -> None:
         goal: Annotated[str | None, Query(max_length=messages.LONGEST_TEXT)] = None,
         start: Annotated[str | None, Query(max_length=messages.LONGEST_TEXT)] = None,
         seed: messages.Seed = 0,
+        heading: int | None = None,
     ) -> messages.GoalField:
-        """G at one horizon, from each of the sample, towards the goal that such a plan has."""
+        """G at one horizon, from each of the sample, towards the goal that such a plan has.
+
+        In a building that is from each place, at one heading or by default the best of all.
+        """
         asked = messages.JourneyRequest(goal=goal, start=start, seed=seed, frames=False)
-        return field(terrain, asked, tau)
+        return field(terrain, asked, tau, heading)
 
     @app.post(
         "/api/world/plan",

@@ -1,6 +1,7 @@
 // One decision: what each candidate was worth, and its progress at each horizon that was asked.
 
 import { horizonColour } from "cogmap/scales.js";
+import { paintBearing } from "cogmap/world/floor.js";
 import { say, title } from "cogmap/world/sheet.js";
 import { signed } from "cogmap/world/state.js";
 
@@ -94,6 +95,8 @@ function paintLabels(context, state, { left, top, w, h, y, low, high, rect, x },
     world.actions.forEach((action, k) => context.fillText(action.map((value) => signed(value)).join(" "), x(k), bottom));
     context.textAlign = "left";
     context.fillText("action", rect.x, bottom);
+  } else if (world.ways.length) {
+    world.ways.forEach((way, k) => paintBearing(context, way, [x(k), bottom - 8], theme));
   } else {
     context.textAlign = "center";
     const wide = context.measureText("candidate 000").width / 2;

@@ -4,8 +4,9 @@ import { paintBar, sharedRange } from "cogmap/field.js";
 import { nearest } from "cogmap/geometry.js";
 import { paintRing } from "cogmap/maze.js";
 import { GREEN, colour, horizonColour } from "cogmap/scales.js";
+import { degrees, paintFloor, paintGaze, paintTyped } from "cogmap/world/floor.js";
 import { say, title } from "cogmap/world/sheet.js";
-import { routePoints, tauOf, words } from "cogmap/world/state.js";
+import { routePoints, sights, tauOf, words } from "cogmap/world/state.js";
 
 const TITLE = 26;
 const BAR = 40;
@@ -32,12 +33,46 @@ function shade({ world, colour: by, field }) {
 
 export function paintCloud(context, state, rect, theme) {
   const { world, points, hover, route, field } = state;
-  const by = state.colour === "G" ? "G of the goal from each of them" : world.names[state.colour];
-  title(context, rect, `What was seen, at τ = ${tauOf(state)}, coloured by ${by}`, theme);
+  title(context, rect, heading(state), theme);
   if (!points) return say(context, rect, "computing the embedding ...", theme);
   const place = projection(points.points, rect);
   const at = points.points.map(place);
   const shown = shade(state);
+  if (world.floor) {
+    label(context, rect, world.name, theme);
+    paintFloor(context, state, place, shown, theme);
+  } else {
+    paintDots(context, state, at, shown, rect, theme);
+    const marks = route?.begun?.marks ?? [];
+    for (const k of field?.marks ?? marks) paintMark(context, at[k], theme);
+  }
+  const way = routePoints(state)?.map(place);
+  if (way) paintWay(context, state, way, theme);
+  if (world.floor) paintTyped(context, state, place, theme);
+  if (hover !== null && at[hover]) paintHover(context, state, at[hover], rect, theme);
+  paintKeys(context, state, shown, rect, theme);
+}
+
+/** What the points are and what their colours mean. */
+function heading(state) {
+  const { world, colour: by, gaze } = state;
+  if (world.floor) {
+    const from = gaze === "" ? "best of all headings" : `looking ${degrees(world, Number(gaze))}° to the left of up`;
+    return `G of the goal from each place at τ = ${tauOf(state)}, ${from}`;
+  }
+  const shades = by === "G" ? "G of the goal from each of them" : world.names[by];
+  return `What was seen, at τ = ${tauOf(state)}, coloured by ${shades}`;
+}
+
+/** What a building's appearance is called, wherever it is drawn. */
+function label(context, rect, text, theme) {
+  context.fillStyle = theme.soft;
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "top";
+  context.fillText(text, rect.x, rect.y + 20, rect.w);
+}
+
+function paintDots(context, state, at, shown, rect, theme) {
   const share = (k) => (shown.values[k] - shown.range.low) / (shown.range.high - shown.range.low);
   const order = at.map((_, k) => k);
   if (shown && state.colour === "G") order.sort((a, b) => shown.values[a] - shown.values[b]); // likely on top
@@ -48,12 +83,6 @@ export function paintCloud(context, state, rect, theme) {
     context.arc(...at[k], size, 0, 2 * Math.PI);
     context.fill();
   }
-  const marks = route?.begun?.marks ?? field?.marks ?? [];
-  for (const k of field?.marks ?? marks) paintMark(context, at[k], theme);
-  const way = routePoints(state)?.map(place);
-  if (way) paintWay(context, state, way, theme);
-  if (hover !== null && at[hover]) paintHover(context, state, at[hover], rect, theme);
-  paintKeys(context, state, shown, rect, theme);
 }
 
 /** An observation that would do as the goal. */
@@ -94,14 +123,16 @@ function paintWay(context, state, way, theme) {
   context.arc(...way[0], 5.5, 0, 2 * Math.PI);
   context.fill();
   context.stroke();
-  const here = way[Math.min(step, way.length - 1)];
+  const last = Math.min(step, way.length - 1);
+  const here = way[last];
+  if (world.floor) paintGaze(context, world, here, sights(route)[last].observation[2], theme);
   paintRing(context, here, 8, theme);
 }
 
 function paintHover(context, { world, hover }, at, rect, theme) {
   paintRing(context, at, 6, theme);
   context.font = "12px system-ui, sans-serif";
-  const text = !world.names.length ? `#${hover}` : `#${hover}: ${words(world.names.slice(0, 6), world.rows[hover])}`;
+  const text = !world.names.length ? `#${hover}` : `#${hover}: ${words(world.names.slice(0, Math.min(6, world.rows[hover].length)), world.rows[hover])}`;
   const wide = context.measureText(text).width + 12;
   const x = Math.max(rect.x, Math.min(rect.x + rect.w - wide, at[0] + 10));
   const y = at[1] > rect.y + 60 ? at[1] - 30 : at[1] + 12;

@@ -2,6 +2,7 @@
 
 import { sentence } from "cogmap/connection.js";
 import { fill, find, on, put } from "cogmap/elements.js";
+import { degrees, end, typed } from "cogmap/world/floor.js";
 import { sights, signed, tauOf, words } from "cogmap/world/state.js";
 
 const SMALL = 128; // pixels of a picture whose pixels are to be seen
@@ -14,6 +15,14 @@ export function bindControls(app, { journey, plane, aim }) {
   on("colour", "change", (box) => app.change({ colour: box.value === "G" ? "G" : Number(box.value) }));
   on("goal", "change", (box) => aim({ goal: box.value }));
   on("start", "change", (box) => aim({ start: box.value }));
+  on("gaze", "change", (box) => plane({ gaze: box.value }));
+  on("sets", "change", (box) => app.change({ sets: box.value }));
+  for (const name of ["goal", "start"]) {
+    on(`${name}-look`, "change", (box) => {
+      const found = end(app.state[name]);
+      if (found) aim({ [name]: typed(found.place, box.value === "" ? null : Number(box.value)) });
+    });
+  }
   on("seed", "change", (box) => aim({ seed: Math.max(0, Math.min(2 ** 31 - 1, Math.floor(Number(box.value) || 0))) }));
   on("plan", "click", () => (app.state.planning ? journey.halt() : journey.plan()));
   on("again", "click", () => aim({ seed: app.state.seed + 1 }));
@@ -35,13 +44,33 @@ export function describe({ world }) {
   for (const id of ["plan-box", "side", "along", "decision"]) put(id, "hidden", !world.plans);
   put("no-world", "hidden", world.plans);
   put("start", "hidden", world.pictures); // a picture has no words
+  describeFloor(world);
   put("horizon", "max", String(world.taus.length - 1));
   const example = world.names.slice(0, 2).map((name) => `${name}>=0`).join(",") || "#0";
   put("goal", "placeholder", world.own_goals ? "the world's own" : `such as ${example}`);
   const named = world.names.length > NAMED ? "..., " + world.names.at(-1) : "";
   const numbers = `Numbers: ${[...world.names.slice(0, NAMED), named].filter(Boolean).join(", ")}. Or click a point.`;
-  put("goal-help", "textContent", world.pictures ? "Click a point." : numbers);
-  put("start", "placeholder", "as a reset begins");
+  const place = "x,z in metres, maybe with a heading in twelfths of a turn.";
+  put("goal-help", "textContent", world.floor ? place : world.pictures ? "Click a point." : numbers);
+  put("start", "placeholder", world.floor ? "x,z,heading" : "as a reset begins");
+}
+
+/** What a building has in place of seeds, planes and colours. */
+function describeFloor(world) {
+  const { floor, name, methods } = world;
+  const planes = [["pca", "PCA"], ["tsne", "t-SNE"]];
+  fill("method", planes.filter(([method]) => methods.includes(method)));
+  for (const id of ["method-line", "colour-line", "seed-line"]) put(id, "hidden", Boolean(floor));
+  for (const id of ["goal-look", "start-look", "sets-line", "gaze", "goal-box"]) put(id, "hidden", !floor);
+  put("label", "hidden", !floor);
+  put("points-box", "hidden", Boolean(floor)); // a report has G of the best heading alone
+  if (!floor) return;
+  const looks = Array.from({ length: floor.headings }, (_, k) => [k, `${k}: ${degrees(world, k)}°`]);
+  fill("goal-look", [["", "any heading"], ...looks]);
+  fill("start-look", looks);
+  fill("gaze", [["", "best of all headings"], ...looks]);
+  put("points-name", "textContent", "Looking");
+  put("label", "textContent", `${name}. Drawn sharper than the agent sees it.`);
 }
 
 /** Brings every control in line with the state. */
@@ -62,6 +91,13 @@ function sync(state, source) {
   put("colour", "value", String(state.colour));
   for (const name of ["goal", "start"]) put(name, "value", state[name]);
   put("seed", "value", String(state.seed));
+  for (const name of world.floor ? ["goal", "start"] : []) {
+    put(`${name}-look`, "value", String(end(state[name])?.heading ?? (name === "goal" ? "" : 0)));
+  }
+  put("sets", "value", state.sets);
+  put("gaze", "value", state.gaze);
+  put("goal-frame", "hidden", !route?.begun?.frame);
+  if (route?.begun?.frame) put("goal-frame", "src", route.begun.frame);
   put("plan", "textContent", state.planning ? "Stop" : "Plan");
   put("goal-read", "textContent", state.field ? `Towards ${readable(state.field.goal)}` : "");
   put("goal-warning", "textContent", state.field?.warning ? sentence(state.field.warning) : "");
@@ -79,6 +115,7 @@ function sync(state, source) {
   const sight = seen[Math.min(step, seen.length - 1)];
   put("frame", "hidden", !sight?.frame);
   if (sight?.frame) put("frame", "src", sight.frame);
+  put("frame-name", "textContent", world.floor && sight ? `At move ${Math.min(step, seen.length - 1) + 1}` : "");
   put("reading", "textContent", sight ? reading(state, sight, seen.length) : "");
 }
 
@@ -98,6 +135,8 @@ function reading({ world, step }, sight, count) {
   const seen = [words(world.names.slice(0, NAMED), sight.observation), sight.at_goal ? "at the goal" : ""];
   const place = `${Math.min(step, count - 1) + 1} of ${count}: ${seen.filter(Boolean).join(", ") || "on the way"}.`;
   if (sight.action === undefined) return `${place} The end.`;
+  const way = world.ways[sight.candidate];
+  if (way) return `${place} Chosen: ${way.name}, of which one move is made. τ = ${sight.horizon} argued for it, V = ${signed(sight.value)}.`;
   const action = sight.action.slice(0, NAMED).map((value) => signed(value)).join(", ");
   return `${place} Action ${action}: τ = ${sight.horizon} argued for it, V = ${signed(sight.value)}.`;
 }

@@ -30,9 +30,9 @@ export async function start(source) {
   );
   const field = latest(() =>
     guarded(async () => {
-      const { goal, start: begin, seed } = app.state;
+      const { goal, start: begin, seed, gaze } = app.state;
       if (!goal.trim() && !app.state.world.plans) return;
-      const asked = { tau: tauOf(app.state), goal: goal.trim() || null, start: begin, seed };
+      const asked = { tau: tauOf(app.state), goal: goal.trim() || null, start: begin, seed, heading: gaze === "" ? null : Number(gaze) };
       app.change({ field: await source.field(asked) });
     }),
   );
@@ -59,7 +59,8 @@ export async function start(source) {
     if (!world) return;
     const middle = world.own_goals ? "" : `#${Math.floor(world.rows.length / 2)}`;
     const octave = Math.max(0, Math.ceil(0.5 * (world.taus.length - 1)));
-    app.change({ world, octave, goal: world.goal || middle, start: world.start });
+    const [method] = world.methods;
+    app.change({ world, octave, method, goal: world.goal || middle, start: world.start });
     describe(app.state);
     refresh();
     if (world.plans) await journey.plan();
@@ -69,13 +70,13 @@ export async function start(source) {
     const canvas = document.getElementById(name);
     return { canvas, ...followSheet(app, canvas, height, paint) };
   };
-  const cloud = sheet("cloud", (w) => Math.max(320, Math.min(520, 0.8 * w)), paintCloud);
+  const cloud = sheet("cloud", (w) => Math.max(320, Math.min(app.state.world?.floor ? 620 : 520, 0.8 * w)), paintCloud);
   const ribbon = sheet("ribbon", () => 230, paintRibbon);
   sheet("candidates", () => 230, paintCandidates);
   bindControls(app, { journey, plane, aim });
   followPointer(app, { cloud, ribbon }, { journey, plane, aim });
   followTaste(app);
-  app.choose = (task) => aim({ goal: task.goal, start: "", seed: task.seed, task: task.number });
+  app.choose = (task) => aim({ goal: task.goal, start: task.start, seed: task.seed, task: task.number });
   await open();
   return app;
 }

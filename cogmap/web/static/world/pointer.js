@@ -1,6 +1,7 @@
 // Pointer and keyboard on the canvases of a world without a maze.
 
 import { rowNear, sightNear } from "cogmap/world/cloud.js";
+import { end, typed } from "cogmap/world/floor.js";
 import { sightInRibbon } from "cogmap/world/ribbon.js";
 
 export function followPointer(app, { cloud, ribbon }, { journey, plane, aim }) {
@@ -15,7 +16,7 @@ export function followPointer(app, { cloud, ribbon }, { journey, plane, aim }) {
   cloud.canvas.addEventListener("click", (event) => {
     const row = rowNear(app.state, cloud.rect(), cloud.at(event));
     if (row === null) return;
-    if (app.source.live) aim({ goal: `#${row}` });
+    if (app.source.live) aim(app.state.world.floor ? placed(app.state, row, event.shiftKey) : { goal: `#${row}` });
     else if (!app.state.world.plans) app.choose(app.source.pick(row, app.state.points));
   });
   for (const kind of ["pointermove", "pointerdown"]) {
@@ -39,4 +40,10 @@ export function followPointer(app, { cloud, ribbon }, { journey, plane, aim }) {
       keys[event.key]();
     });
   }
+}
+
+/** A start or goal at a row of a building, which looks as it did before. */
+function placed(state, row, other) {
+  const name = other ? "start" : state.sets;
+  return { [name]: typed(state.world.rows[row], end(state[name])?.heading ?? null) };
 }

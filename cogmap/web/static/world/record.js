@@ -13,7 +13,7 @@ export function recordedSource(record) {
 
   const task = (k) => {
     shown = (k + routes.length) % routes.length;
-    return { number: shown, goal: routes[shown].goal, seed: routes[shown].seed };
+    return { number: shown, goal: routes[shown].goal, start: routes[shown].start ?? "", seed: routes[shown].seed };
   };
   const pointsOf = (tau) => {
     const some = points.subarray(2 * begin(tau), 2 * (begin(tau) + count));
@@ -32,11 +32,11 @@ export function recordedSource(record) {
       return { tau, values: Array.from(fields[field].subarray(begin(tau), begin(tau) + count)), goal, marks, warning };
     },
     plan: async ({ tau }, onLine) => {
-      const { goal, marks, warning, steps, outcome } = routes[shown];
+      const { goal, marks, warning, steps, outcome, goal_frame: shot } = routes[shown];
       const places = placesOf(tau);
       let frame = null; // some may have been left out: then the one before is shown
       const seen = (sight, k) => ({ ...sight, place: places[k], frame: (frame = sight.frame ?? frame) });
-      onLine({ kind: "begun", goal, marks, warning });
+      onLine({ kind: "begun", goal, marks, warning, frame: shot });
       steps.forEach((step, k) => onLine(seen(step, k)));
       onLine(seen(outcome, steps.length));
     },

@@ -9,10 +9,12 @@ export function initialState() {
     world: null, // messages.World of the server
     octave: 0, // index into world.taus
     method: "pca",
+    gaze: "", // heading that G is shown from in a building; empty: the best of all
+    sets: "goal", // what a click in a building sets
     colour: "G", // or the index of an observation's number
     points: null, // {tau, method, points}: the sample in a plane
     field: null, // {tau, values, goal, marks, warning}
-    goal: "", // as typed; #K: row K of the sample
+    goal: "", // as typed; #K: row K of the sample; in a building x,z or x,z,heading, as start
     start: "",
     seed: 0,
     route: null, // {begun, steps, outcome, failure, places: {tau, method, points}}
