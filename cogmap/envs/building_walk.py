@@ -40,12 +40,13 @@ def walked(
     start = int(rng.integers(len(states)))
     moves = rng.integers(len(MOVES), size=settings.steps, dtype=np.int8)
     index = graph_walk(states.successors, start, moves)
+    actions = np.eye(len(MOVES), dtype=np.uint8)[np.append(moves, 0)]
     whole = Trajectories(
         episode_starts=np.zeros(1, np.int64),
         table=table,
         index=index,
-        actions=np.eye(len(MOVES), dtype=np.uint8)[np.append(moves, 0)],
+        actions=actions,
         source=f"random moves in {where}",
     )
     few = cast(int, settings.action_steps) + 1
-    return whole, replace(whole, index=index[:few], actions=whole.actions[:few])
+    return whole, replace(whole, index=index[:few], actions=actions[:few])
