@@ -173,8 +173,10 @@ class Agent:
                 f"candidates are actions of {width} numbers; the local model learned those of "
                 f"{known}."
             )
-        follow = None if self.sight is None else self.sight.follow
-        return Planner(scorer, self.dynamics, chosen, candidates, look=self.look, follow=follow)
+        seeing: dict[str, Any] = {}
+        if self.sight is not None:
+            seeing = {"follow": self.sight.follow, "placed": self.sight.config.numbers}
+        return Planner(scorer, self.dynamics, chosen, candidates, look=self.look, **seeing)
 
     @property
     def _action_size(self) -> int | None:

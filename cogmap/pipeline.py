@@ -244,8 +244,21 @@ def check_sight(settings: RunSettings, shape: tuple[int, ...], *, controls: bool
         raise CogmapError(f"{asked}: observations of shape {shape} are no pictures; leave it out.")
     if not controls:
         raise CogmapError(f"{asked}: what was done between pictures is not recorded; leave it out.")
-    if settings.temporal.tied is True or settings.temporal.target:
+    temporal = settings.temporal
+    if temporal.tied is True or temporal.target:
         raise CogmapError(f"{asked}: a goal is one picture; leave out --tied and --target.")
+    if isinstance(temporal.recorded, int):
+        raise CogmapError(
+            f"{asked}: a goal is one picture, and horizons are composed of whole states; leave out "
+            "--recorded."
+        )
+    if temporal.encoder != "auto":
+        raise CogmapError(f"{asked}: the sight is the eye; leave out --encoder.")
+    if temporal.numbers:
+        raise CogmapError(
+            f"{asked}: a sight sees pictures alone; in a building give --beside nothing, or leave "
+            "it out where a position is shown."
+        )
 
 
 def check_members(settings: RunSettings, shape: tuple[int, ...]) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from navmeshes import two_rooms_scene
 
 import cogmap
+from cogmap import pipeline
 from cogmap.cli import main
 from cogmap.data.mixed import unmixed
 from cogmap.envs.egocentric import BACKWARD, FORWARD, HEADINGS, LEFT, Building
@@ -16,6 +18,7 @@ from cogmap.envs.turning import LONGEST
 from cogmap.envs.world import Task
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import floor
+from cogmap.evaluation.rollout import PlannerPolicy
 from cogmap.planning.candidates import Programs
 from cogmap.progress import no_bars
 
@@ -71,14 +74,15 @@ def test_beside_the_view_stand_the_numbers_that_were_asked_for(scene, beside, co
         np.testing.assert_allclose(2 * numbers[:, -2:] - 1, told, atol=1e-4)
 
 
-def test_a_walk_follows_its_moves_and_its_first_part_holds_them(world, tmp_path):
+def test_a_walk_follows_the_moves_that_it_keeps_and_begins_with_its_first_part(world, tmp_path):
     settings = cogmap.Exploration(walk_steps=3000, action_steps=500)
     walk, acted = world.explore(settings, tmp_path, seed=3, bars=no_bars)
-    assert len(walk) == 3001 and len(acted) == 501 and walk.actions is None
+    assert len(walk) == 3001 and len(acted) == 501
     np.testing.assert_array_equal(walk.index[:501], acted.index)
-    moves = acted.actions[:-1].argmax(axis=1)
-    following = world.states.successors[acted.index[:-1], moves]
-    np.testing.assert_array_equal(following, acted.index[1:])
+    np.testing.assert_array_equal(walk.actions[:501], acted.actions)
+    moves = walk.actions[:-1].argmax(axis=1)
+    following = world.states.successors[walk.index[:-1], moves]
+    np.testing.assert_array_equal(following, walk.index[1:])
     np.testing.assert_array_equal(walk.rows(np.array([7]))[0], world.observe(walk.index[7:8])[0])
     again, _ = world.explore(settings, tmp_path, seed=4, bars=no_bars)  # is there already
     np.testing.assert_array_equal(again.index, walk.index)
@@ -181,6 +185,59 @@ def test_a_building_is_explored_learned_and_planned_in(agent):
     row = result.summary()
     assert row["world"] == "two rooms, made up" and row["beside"] == "both"
     assert all(e.efficiency <= 1 for e in result.episodes)
+
+
+@pytest.fixture(scope="module")
+def remembering(world, tmp_path_factory):
+    settings = replace(SETTINGS, sight=cogmap.SightTraining(frames=3, steps=40, batch=32))
+    folder = tmp_path_factory.mktemp("run") / "run"
+    return folder, cogmap.train(replace(world, beside="nothing"), settings, folder)
+
+
+def test_a_building_without_numbers_is_learned_from_views_and_those_before_them(remembering, world):
+    folder, agent = remembering
+    sight, temporal = agent.sight.config, agent.temporal.config
+    assert sight.eye == "convolution" and sight.frames == 3 and sight.picture_shape == (16, 16, 3)
+    assert temporal.observation_shape == (sight.state_size,) and temporal.target == agent.sight.now
+    assert agent.dynamics.config.predicted == sight.numbers
+    again = cogmap.Agent.load(folder, world=agent.world, device="cpu")
+    for one in (agent, again):
+        row = cogmap.evaluate(one, episodes=1, budget=20).summary()
+        assert row["beside"] == "nothing" and row["episodes"] == 4
+    resumed = pipeline.resume(folder, world=agent.world)
+    for name, value in agent.temporal.state_dict().items():
+        torch.testing.assert_close(resumed.temporal.state_dict()[name], value)
+
+
+def test_a_planner_remembers_the_views_of_its_episode(remembering):
+    _, agent = remembering
+    running = agent.world.begin(agent.world.tasks(None, episodes=1).tasks[:1])
+    policy, every = PlannerPolicy(agent.planner(), hold=1), np.array([0])
+    seen, done = [], []
+    for _ in range(4):
+        seen.append(running.observe(every))
+        actions, [decision] = policy.act(every, seen[-1], running.goals)
+        running.act(every, actions, 1)
+        done.append(actions[0])
+    with torch.no_grad():
+        looks = agent.sight.look(torch.as_tensor(np.concatenate(seen[:0:-1])))  # the last three
+    state = torch.cat([looks.flatten(), torch.as_tensor(np.concatenate(done[2:0:-1]))])
+    np.testing.assert_allclose(decision.here, state, atol=1e-5)
+
+
+def test_memory_of_views_that_cannot_be_is_refused_before_anything_is_written(world, tmp_path):
+    sight = cogmap.SightTraining(frames=2)
+    for beside, temporal, told in (
+        ("position", {}, "--beside nothing"),
+        ("heading", {}, "--beside nothing"),
+        ("nothing", {"encoder": "convolution"}, "leave out --encoder"),
+        ("nothing", {"recorded": 50}, "leave out --recorded"),
+        ("nothing", {"tied": True}, "leave out --tied"),
+    ):
+        settings = replace(SETTINGS, sight=sight, temporal=replace(SETTINGS.temporal, **temporal))
+        with pytest.raises(CogmapError, match=told):
+            cogmap.train(replace(world, beside=beside), settings, tmp_path / "run")
+        assert not (tmp_path / "run").exists()
 
 
 def test_what_cannot_be_explored_is_refused_before_anything_is_written(world, tmp_path):

@@ -264,6 +264,14 @@ def test_a_place_that_was_seen_twice_comes_after_one_that_was_seen_once():
     assert having_seen(planner, (5.0, 0.0), *moves, moves[0]).candidate == 1
 
 
+def test_a_place_is_known_again_by_its_first_numbers_where_the_others_are_the_past():
+    moves, goal, past = directions(2), (5.0, 0.0), np.array([0.0, 9.0])
+    whole = remembering(Bowl(), actions=2)
+    assert having_seen(whole, goal, moves[0] + past).candidate == 0
+    placed = Planner(whole.scorer, whole.dynamics, whole.rule, whole.candidates, placed=1)
+    assert having_seen(placed, goal, moves[0] + past).candidate == 1
+
+
 def test_a_rule_without_memory_does_the_same_again():
     planner, memory = planner_with(Bowl()), Memory()
     goal = np.array([[5.0, 0.0]])

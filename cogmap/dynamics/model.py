@@ -15,6 +15,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from cogmap.data.past import followed
 from cogmap.temporal.encoders import FourierFeatures
 
 LOTS = 16  # drawn where an action may turn out in several ways
@@ -40,6 +41,16 @@ class DynamicsConfig:
     """Their typical periods across half the data's width, times its stretch: walls are sharp."""
     parts: tuple[int, ...] = ()
     """For each number, which run of ones and zeros (one of them 1) it is part of; 0: of none."""
+    frames: int = 0
+    """Looks that a state is made of (data/past.py), of which only the present one is predicted: the
+    rest is what was seen and done. 0: all of a state is predicted."""
+
+    @property
+    def predicted(self) -> int:
+        """Numbers of a state that are, the first so many."""
+        if not self.frames:
+            return self.observation_size
+        return (self.observation_size - (self.frames - 1) * self.action_size) // self.frames
 
 
 class Dynamics(Protocol):
@@ -99,7 +110,7 @@ class LocalDynamics(nn.Module):
             nn.SiLU(),
             nn.Linear(config.width, config.width),
             nn.SiLU(),
-            nn.Linear(config.width, config.observation_size),
+            nn.Linear(config.width, config.predicted),
         )
 
     @property
@@ -110,7 +121,11 @@ class LocalDynamics(nn.Module):
     def forward(self, states: Tensor, actions: Tensor) -> Tensor:
         """(N, d), (N, A) -> (N, d)"""
         moved = self.layers(torch.cat([self.features(states), actions], dim=-1))
-        return states + self.reach * moved
+        told = self.config.predicted
+        now = states[:, :told] + self.reach[:told] * moved
+        if not self.config.frames:
+            return now
+        return followed(states, actions, now, frames=self.config.frames)
 
     @torch.no_grad()
     def along(self, states: Tensor, actions: Tensor, steps: int) -> Tensor:

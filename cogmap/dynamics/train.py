@@ -10,12 +10,14 @@ from torch import Tensor
 
 from cogmap import devices, runs
 from cogmap.choices import Device
+from cogmap.data.past import SAMPLE, Past
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.model import DynamicsConfig, LocalDynamics
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.errors import CogmapError
 from cogmap.progress import Progress
+from cogmap.temporal.batches import Rows
 from cogmap.training import Track, train, untracked
 
 WIDE = 60.0  # moves; worlds of a larger half width are stretched
@@ -40,7 +42,7 @@ def train_dynamics(
     if data.actions is None:
         raise CogmapError("this dataset has no actions; local dynamics needs them (actions.npy).")
     chip = devices.pick(device)
-    states = torch.as_tensor(data.rows(np.arange(len(data))), dtype=torch.float32, device=chip)
+    states = Rows(data, chip, held=True)
     actions = torch.as_tensor(np.array(data.actions), dtype=torch.float32, device=chip)
     episodes = Episodes(data, device=chip)
     episodes.check_horizon(1)
@@ -50,18 +52,22 @@ def train_dynamics(
             "--dynamics.ahead."
         )
     first = np.setdiff1d(np.arange(len(data)), data.episode_starts + data.episode_lengths - 1)
-    rows = torch.as_tensor(first[: 1 << 20], device=chip)
-    reach = (states[rows + 1] - states[rows]).square().mean(0).sqrt().clamp(min=1e-6)
-    low, high = states.amin(0), states.amax(0)
+    past = isinstance(data, Past)  # then there are as many numbers as can be made of some rows
+    some = first[:: max(1, len(first) // SAMPLE)] if past else first[: 1 << 20]
+    rows = torch.as_tensor(some, device=chip)
+    reach = (states(rows + 1) - states(rows)).square().mean(0).sqrt().clamp(min=1e-6)
+    every = states(rows if past else torch.arange(len(data), device=chip))
+    low, high = every.amin(0), every.amax(0)
     torch.manual_seed(seed)
     model = LocalDynamics(  # 1
         DynamicsConfig(
-            observation_size=states.shape[1],
+            observation_size=every.shape[1],
             action_size=actions.shape[1],
             hold=data.hold,
             width=settings.width,
             cycles=settings.cycles,
-            parts=one_hot_parts(states),
+            parts=() if past else one_hot_parts(every),
+            frames=data.frames if isinstance(data, Past) else 0,
         ),
         low=low.cpu(),
         high=high.cpu(),
@@ -73,17 +79,19 @@ def train_dynamics(
     ahead = torch.full((), settings.ahead, device=chip)
 
     def loss() -> tuple[Tensor, dict[str, Tensor]]:
+        told = model.config.predicted
+        unit = reach[:told]
         u = torch.rand(settings.batch, generator=generator, device=chip, dtype=torch.float64)
         here, _ = episodes.pairs(ahead, u)  # 3
-        predicted, errors = states[here], []
+        predicted, errors = states(here), []
         for step in range(settings.ahead):
             predicted = model(predicted, actions[here + step])
             # The optimiser sees each number's error in units of its own typical move, or the
             # fastest would count alone; Eq. 6 itself is reported.
-            seen = states[here + step + 1]
-            errors.append(squared_error(predicted / reach, seen / reach))  # 4
+            seen = states(here + step + 1)[:, :told]
+            errors.append(squared_error(predicted[:, :told] / unit, seen / unit))  # 4
         value = torch.stack(errors).mean()
-        return value, {"squared_error": squared_error(predicted, seen).detach()}
+        return value, {"squared_error": squared_error(predicted[:, :told], seen).detach()}
 
     train(
         model,

@@ -35,19 +35,18 @@ def check_walk(settings: Exploration, *, tau_max: int) -> None:
 def walked(
     states: States, table: np.ndarray, settings: Exploration, *, seed: int, where: str
 ) -> tuple[Trajectories, Trajectories]:
-    """The whole walk of T steps, and its first part with its moves. `table` is seen (S, ...)"""
+    """The whole walk of T steps, and its first part. `table` is seen (S, ...)"""
     rng = np.random.default_rng(seed)
     start = int(rng.integers(len(states)))
     moves = rng.integers(len(MOVES), size=settings.steps, dtype=np.int8)
     index = graph_walk(states.successors, start, moves)
+    actions = np.eye(len(MOVES), dtype=np.uint8)[np.append(moves, 0)]
     whole = Trajectories(
         episode_starts=np.zeros(1, np.int64),
         table=table,
         index=index,
-        controls=False,  # the moves of most of it are not kept
+        actions=actions,
         source=f"random moves in {where}",
     )
     few = cast(int, settings.action_steps) + 1
-    taken = np.append(moves, 0)[:few]
-    actions = np.eye(len(MOVES), dtype=np.float32)[taken]
-    return whole, replace(whole, index=index[:few], actions=actions, controls=True)
+    return whole, replace(whole, index=index[:few], actions=actions[:few])

@@ -35,6 +35,7 @@ from cogmap.planning.candidates import Offer, Programs
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
 from cogmap.settings import RunSettings
+from cogmap.sight.settings import SightTraining
 from cogmap.temporal.settings import TAU_MAX
 
 WALK_STEPS = 8_000_000  # App. D
@@ -44,6 +45,7 @@ PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
 RADII = (1, 2, 3)  # moves of a candidate after which it is judged
 ALONE: Shown = "position-alone"
+NUMBERS, FOLLOWS = 32, 64  # of a look; longest lag of views that it is learned from
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,11 +165,14 @@ class Building:
             exploration = replace(exploration, action_steps=few)
         if temporal.tau_max == "auto":
             temporal = replace(temporal, tau_max=TAU_MAX)
-        if temporal.tied == "auto":
+        sight = settings.sight
+        if sight.frames:  # states of several views, of which a goal is told one
+            sight = in_buildings(sight)
+        elif temporal.tied == "auto":
             temporal = replace(temporal, tied=True)
         if temporal.steps == 0:
             temporal = replace(temporal, steps=UPDATES)
-        if temporal.encoder == "auto":
+        if temporal.encoder == "auto" and not sight.frames:
             temporal = replace(temporal, encoder="convolution" if self.looks else "state")
         if temporal.recorded == "auto" and self.beside not in ("position", "both"):
             # A view may come from several places, and a place may be left in any direction.
@@ -181,7 +186,7 @@ class Building:
             dynamics = replace(dynamics, ahead=max(RADII))
             if dynamics.batch == DynamicsTraining().batch:
                 dynamics = replace(dynamics, batch=dynamics.batch // 2)  # of longer rows
-        settled = replace(settings, exploration=exploration, temporal=temporal)
+        settled = replace(settings, exploration=exploration, sight=sight, temporal=temporal)
         return self, replace(settled, dynamics=dynamics, planning=planning)
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:
@@ -255,3 +260,10 @@ class Building:
     def undrawn(self) -> Building:
         """The same for policies that do not look."""
         return replace(self, drawn=False)
+
+
+def in_buildings(sight: SightTraining) -> SightTraining:
+    """How to learn to see where a camera goes about, unless told otherwise."""
+    usual, ours = SightTraining(), {"eye": "convolution", "numbers": NUMBERS, "tau_max": FOLLOWS}
+    left = {k: v for k, v in ours.items() if getattr(sight, k) == getattr(usual, k)}
+    return replace(sight, **left)  # type: ignore[arg-type]

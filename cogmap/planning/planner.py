@@ -89,14 +89,17 @@ class Planner:
         *,
         look: Callable[[Tensor], Tensor] = lambda observations: observations,
         follow: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
+        placed: int | None = None,
     ) -> None:
-        """`follow` makes looks of what was decided on last, what was done, and a look now."""
+        """`follow` makes looks of what was decided on last, what was done, and a look now; the
+        first `placed` numbers of one tell whether a place was seen before."""
         self.scorer, self.dynamics, self.rule, self.candidates = scorer, dynamics, rule, candidates
         self._look, self._follow = look, follow
         self._device = dynamics.reach.device
         self._weights = torch.as_tensor(rule.horizons.weights).to(self._device)
         # A typical move, in units of each dimension's own: metres and radians do not add.
-        self._unit = math.sqrt(len(dynamics.reach)) * candidates.steps_per_unit
+        self._placed = len(dynamics.reach) if placed is None else placed
+        self._unit = math.sqrt(self._placed) * candidates.steps_per_unit
         self._goals: dict[bytes, Tensor] = {}
 
     def decide(self, observation: np.ndarray, goal: np.ndarray) -> Decision:
@@ -214,17 +217,19 @@ class Planner:
         Of what was tried from here the least tried comes first: the models are wrong here, or the
         agent would be gone.
         """
-        looks = [torch.as_tensor(m.places).float().view(-1, here.shape[-1]) for m in memories]
+        own = [m.places.reshape(-1, here.shape[-1])[:, : self._placed] for m in memories]
+        looks = [torch.as_tensor(places).float() for places in own]
         tried = [torch.as_tensor(m.chosen, dtype=torch.int64) for m in memories]
         # Short memories are filled up with places that are near nothing.
         places = pad_sequence(looks, batch_first=True, padding_value=math.inf).to(self._device)
-        reach = self.dynamics.reach
+        reach = self.dynamics.reach[: self._placed]
         places = places / reach
         chosen = pad_sequence(tried, batch_first=True).to(self._device)  # (E, N)
 
         def near(points: Tensor) -> Tensor:  # (E, K, d) -> (E, K, N)
             exact = "donot_use_mm_for_euclid_dist"  # the product's rounding is as large as a step
-            return torch.cdist(points / reach, places, compute_mode=exact) < self._unit / 2
+            points = points[..., : self._placed] / reach
+            return torch.cdist(points, places, compute_mode=exact) < self._unit / 2
 
         visits = near(outcomes).sum(-1).view_as(value)
         span = value.amax((1, 2), keepdim=True) - value.amin((1, 2), keepdim=True)

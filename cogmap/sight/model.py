@@ -1,10 +1,12 @@
 """What a picture is reduced to, and how a few of them, with what was done, make a state.
 
     picture --points--> places --> look              one picture, d numbers
+    picture --convolutions-------> look
     state = (look now, the look before, ..., the action before, the one before that, ...)
 
 A picture does not tell how fast things move, and little of what an arm covers or a few pixels are
-too coarse for. Those before it do, and so does what was done since.
+too coarse for. Those before it do, and so does what was done since. Where a camera goes about, a
+picture may come from several places, and those before it tell which.
 
 Shape letters: N pictures of H x W pixels and C channels, K points, d numbers of a look, S pictures
 in a state, A numbers in an action, D = S d + (S - 1) A numbers of a state.
@@ -18,7 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from cogmap.data.past import followed
 from cogmap.errors import CogmapError
+from cogmap.sight.settings import Eye
+from cogmap.temporal.eyes import Convolution
 
 CHANNELS = 16  # of both convolutions
 LEAST_PIXELS = 16  # on a side of a picture
@@ -39,6 +44,8 @@ class SightConfig:
     """Numbers in a look."""
     points: int = 32
     """Places that a look is made of."""
+    eye: Eye = "points"
+    """What makes it."""
 
     @property
     def state_size(self) -> int:
@@ -57,11 +64,6 @@ class Points(nn.Module):
 
     def __init__(self, shape: tuple[int, ...], *, points: int, numbers: int) -> None:
         super().__init__()
-        if len(shape) != 3 or min(shape[:2]) < LEAST_PIXELS:
-            raise CogmapError(
-                f"observations of shape {shape}; a state is made of pictures (height, width, "
-                f"channels) of at least {LEAST_PIXELS} x {LEAST_PIXELS}."
-            )
         height, width, colours = shape
         self.first = nn.Conv2d(colours, CHANNELS, 5, stride=2, padding=2)
         self.second = nn.Conv2d(CHANNELS, CHANNELS, 3, padding=1)
@@ -90,8 +92,19 @@ class Sight(nn.Module):
     def __init__(self, config: SightConfig) -> None:
         super().__init__()
         self.config = config
-        self.points = Points(config.picture_shape, points=config.points, numbers=config.numbers)
-        self.register_buffer("mean", torch.zeros(config.picture_shape))  # in 0..255
+        shape = config.picture_shape
+        if len(shape) != 3 or min(shape[:2]) < LEAST_PIXELS:
+            raise CogmapError(
+                f"observations of shape {shape}; a state is made of pictures (height, width, "
+                f"channels) of at least {LEAST_PIXELS} x {LEAST_PIXELS}."
+            )
+        self.points: Points | None = None
+        self.strided: Convolution | None = None
+        if config.eye == "points":
+            self.points = Points(shape, points=config.points, numbers=config.numbers)
+        else:
+            self.strided = Convolution(shape, size=config.numbers)
+        self.register_buffer("mean", torch.zeros(shape))  # in 0..255
         self.register_buffer("spread", torch.ones(()))
 
     def measure(self, pictures: Tensor) -> None:
@@ -108,6 +121,9 @@ class Sight(nn.Module):
     def look(self, pictures: Tensor) -> Tensor:
         """(N, H, W, C) in 0..255 -> (N, d)"""
         pixels = (pictures.float() - self.mean) / self.spread
+        if self.strided is not None:
+            return self.strided.see((pixels,))  # its own mean and spread stay 0 and 1
+        assert self.points is not None
         return self.points(pixels.permute(0, 3, 1, 2))
 
     def begin(self, looks: Tensor) -> Tensor:
@@ -120,9 +136,4 @@ class Sight(nn.Module):
 
         (N, D), (N, A), and of `now` the first d numbers, (N, d) or more -> (N, D)
         """
-        config = self.config
-        seen = config.frames * config.numbers
-        looked = before[:, : seen - config.numbers]
-        done = torch.cat([actions, before[:, seen:]], dim=-1)
-        done = done[:, : (config.frames - 1) * config.action_size]
-        return torch.cat([now[:, : config.numbers], looked, done], dim=-1)
+        return followed(before, actions, now[:, : self.config.numbers], frames=self.config.frames)

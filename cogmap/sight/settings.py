@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
+from cogmap.choices import LATER
 from cogmap.errors import CogmapError
+
+Eye = Literal["points", "convolution"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,8 +20,13 @@ class SightTraining:
     between. 0: the temporal model has an eye of its own, and sees one picture at a time."""
     numbers: int = 16
     """That each picture is reduced to."""
+    eye: Eye = field(default="points", metadata=LATER)
+    """What reduces it: the mean places of things in it, for a camera that stands still, or strided
+    convolutions, for one that goes about; a building has the latter."""
     points: int = 32
-    """Places in a picture that they are made of."""
+    """Places in a picture that points are made of."""
+    tau_max: int | None = field(default=None, metadata=LATER)
+    """Longest lag of pictures that are said to follow one another. None: the longest horizon."""
     steps: int = 3000
     """Updates."""
     batch: int = 192
@@ -35,5 +44,7 @@ class SightTraining:
         for name in ("numbers", "points", "steps", "checkpoint_every"):
             if getattr(self, name) < 1:
                 raise CogmapError(f"sight {name}={getattr(self, name)}; give at least 1.")
+        if self.tau_max is not None and self.tau_max < 1:
+            raise CogmapError(f"sight tau_max={self.tau_max}; give at least 1 step, or None.")
         if self.batch < 2:
             raise CogmapError(f"sight batch={self.batch}; a contrast needs at least 2 pairs.")

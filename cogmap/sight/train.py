@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from cogmap import devices, runs
 from cogmap.choices import Device
+from cogmap.data.past import Past
 from cogmap.data.sampling import Episodes, root_uniform
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
@@ -95,21 +96,23 @@ def train_sight(
     if data.actions is None or not data.controls:
         raise CogmapError("a sight needs what was done between pictures (actions.npy).")
     chip = devices.pick(device)
+    tau_max = min(settings.tau_max or tau_max, tau_max)
     episodes = Episodes(data, device=chip)
     episodes.check_horizon(max(tau_max, DEEDS))
-    actions = torch.as_tensor(np.array(data.actions), dtype=torch.float32, device=chip)
+    actions = torch.as_tensor(np.array(data.actions), device=chip)  # bytes, of a long walk
     config = SightConfig(
         picture_shape=data.observation_shape,
         action_size=actions.shape[1],
         frames=settings.frames,
         numbers=settings.numbers,
         points=settings.points,
+        eye=settings.eye,
     )
     torch.manual_seed(seed)
     sight = Sight(config)
     some = data.rows(np.arange(0, len(data), max(1, len(data) // MEAN_PICTURES)))
     sight.measure(torch.as_tensor(np.array(some)))
-    asked = Questions(sight, action_spread=actions.std(0).clamp(min=1e-6).cpu()).to(chip)
+    asked = Questions(sight, action_spread=actions.float().std(0).clamp(min=1e-6).cpu()).to(chip)
     generator = torch.Generator(chip).manual_seed(seed)
     pictures = Rows(data, chip, held=chip.type != "cpu" or data.table is not None)
 
@@ -122,8 +125,8 @@ def train_sight(
         looks = sight.look(pictures(rows))
         x, y, following = looks.split([len(here), len(here), len(few)])
         follows = asked.follows(x, y, tau)
-        done = asked.done(x, torch.stack([actions[here + k] for k in range(DEEDS)], dim=1))
-        did = asked.did(x[: len(few)], following, actions[few])
+        done = asked.done(x, torch.stack([actions[here + k].float() for k in range(DEEDS)], dim=1))
+        did = asked.did(x[: len(few)], following, actions[few].float())
         told = {"follows": follows, "done": done, "did": did}
         return follows + done + did, {name: value.detach() for name, value in told.items()}
 
@@ -154,22 +157,26 @@ def load_sight(folder: Path, *, device: torch.device | str = "cpu") -> Sight | N
 
 @torch.no_grad()
 def remembered(data: Trajectories, sight: Sight) -> Trajectories:
-    """The same rows as states, each with what was seen and done before it in its episode."""
+    """The same rows as states, each with what was seen and done before it in its episode.
+
+    Of a table only its looks are made, and states when they are asked for (data/past.py).
+    """
     assert data.actions is not None
     chip = sight.mean.device
-    rows = np.arange(len(data))
+    pictures = data.distinct()[0]
     looks = torch.cat(
         [
-            sight.look(torch.as_tensor(np.array(data.rows(some)), device=chip))
-            for some in np.array_split(rows, max(1, len(rows) // AT_ONCE))
+            sight.look(torch.as_tensor(np.array(pictures[some]), device=chip))
+            for some in np.array_split(np.arange(len(pictures)), max(1, len(pictures) // AT_ONCE))
         ]
     )
+    if data.table is not None:
+        held = {f.name: getattr(data, f.name) for f in dataclasses.fields(Trajectories)}
+        return Past(**held | {"table": looks.cpu().numpy()}, frames=sight.config.frames)
     actions = torch.as_tensor(np.array(data.actions), dtype=torch.float32, device=chip)
     states = sight.begin(looks)
-    age = rows - np.repeat(data.episode_starts, data.episode_lengths)
+    age = np.arange(len(data)) - np.repeat(data.episode_starts, data.episode_lengths)
     for step in range(1, sight.config.frames):  # what began long enough ago has one more behind it
         later = torch.as_tensor(np.flatnonzero(age >= step), device=chip)
         states[later] = sight.follow(states[later - 1], actions[later - 1], looks[later])
-    return dataclasses.replace(
-        data, table=None, index=None, observations=states.float().cpu().numpy()
-    )
+    return dataclasses.replace(data, observations=states.float().cpu().numpy())

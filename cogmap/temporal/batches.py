@@ -25,6 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from cogmap.data.past import Gathered, Past
 from cogmap.data.sampling import Episodes
 from cogmap.data.trajectories import Trajectories
 from cogmap.errors import CogmapError
@@ -136,14 +137,15 @@ class Rows:
 
     A column is `held` on the device, because a training step that is captured as a CUDA graph can
     read nothing else, and a table, because it is small; for a CPU all else stays where it is, a
-    memory map perhaps.
+    memory map perhaps. States of several looks are made from what is held.
     """
 
     def __init__(self, data: Trajectories, device: torch.device, *, held: bool) -> None:
         self._data, self._index = data, None
         self._column: Tensor | None = None
         self._ready: tuple[Tensor, ...] | None = None
-        if not held:
+        self._gathered = Gathered(data, device) if isinstance(data, Past) else None
+        if not held or self._gathered is not None:
             return
         column = data.table if data.table is not None else data.observations
         assert column is not None
@@ -159,6 +161,8 @@ class Rows:
 
     def __call__(self, rows: Tensor) -> Tensor:
         """(N,) -> (N, ...); pictures stay uint8, all else becomes float32"""
+        if self._gathered is not None:
+            return self._gathered(rows)
         if self._column is None:
             seen = torch.as_tensor(np.array(self._data.rows(rows.numpy())))
         else:
