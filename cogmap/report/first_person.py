@@ -14,6 +14,14 @@ SHOWN = {
     "nothing": "view alone",
     "heading": "view and heading",
     "both": "view, position and heading",
+    "nothing-1": "view alone, by a sight",
+    "nothing-4": "the last 4 views",
+    "nothing-16": "the last 16 views",
+}
+TITLES = {
+    "corners": "on the lattice",
+    "far": "continuous protocol",
+    "official": "the maze's own tasks, on the lattice",
 }
 RULES = {"ours": "ours", "gp": "the paper's GP", "pap": "the paper's PAP"}
 
@@ -25,7 +33,7 @@ def first_person(rows: Sequence[Row], folder: Path) -> list[str]:
         "the paper's, from pictures of the real apartment and by rules of its own.",
     ]
     for world in sorted({row["world"] for row in rows}):
-        for tasks, title in (("corners", "on the lattice"), ("far", "continuous protocol")):
+        for tasks, title in TITLES.items():
             some = chosen(rows, world=world, tasks=tasks)
             if some:
                 lines += ["", f"**{world}**, {title}:", "", *markdown(table(some, tasks))]
