@@ -46,6 +46,7 @@ QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
 RADII = (1, 2, 3)  # moves of a candidate after which it is judged
 ALONE: Shown = "position-alone"
 NUMBERS, FOLLOWS = 32, 64  # of a look; longest lag of views that it is learned from
+LOOKING = 1000  # updates of a sight
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,6 +265,7 @@ class Building:
 
 def in_buildings(sight: SightTraining) -> SightTraining:
     """How to learn to see where a camera goes about, unless told otherwise."""
-    usual, ours = SightTraining(), {"eye": "convolution", "numbers": NUMBERS, "tau_max": FOLLOWS}
+    usual = SightTraining()
+    ours = {"eye": "convolution", "numbers": NUMBERS, "tau_max": FOLLOWS, "steps": LOOKING}
     left = {k: v for k, v in ours.items() if getattr(sight, k) == getattr(usual, k)}
     return replace(sight, **left)  # type: ignore[arg-type]
