@@ -8,6 +8,7 @@ from typing import Any
 
 from cogmap.choices import Shown
 from cogmap.config import METHOD
+from cogmap.envs.continuous import CAPPED
 from cogmap.envs.egocentric import ACTION_STEPS, PIXELS, UPDATES, WALK_STEPS
 from cogmap.envs.kinds import restored
 from cogmap.envs.scene import KNOWN
@@ -20,7 +21,6 @@ from cogmap.temporal.settings import TAU_MAX, TemporalTraining
 
 PAPER: dict[str, Any] = {"view": None, "radii": (1,), "memory": False}
 RULES: dict[str, dict[str, Any]] = {"ours": {}, "gp": PAPER, "pap": PAPER | {"planner": "pap"}}
-CAPPED = 512  # Sec. 4.2: tau_max of the continuous protocol
 GOAL_VIEWS = 4  # of each far start: 24 episodes a model
 FEW = 2  # lines of the grid in a small version: a view and a place, and a place alone
 EPISODES = 25  # of each task on the lattice
