@@ -33,6 +33,8 @@ Figure = Literal[
     "embeddings-3d",
     "routes",
     "frames",
+    "first-person",
+    "first-person-continuous",
     "exact",
     "law",
     "horizons",
@@ -265,7 +267,8 @@ class Plan(Choice):
     seed: int = 0
     """Of the reset, in a Gymnasium world."""
     figure: Path | None = None
-    """Draw the route to this file; without a map, eight frames of the way side by side."""
+    """Draw the route to this file, in a building with ten views; in other worlds without a map
+    eight frames of the way side by side."""
     video: Path | None = None
     """Write what happened to this .mp4 or .gif, in a Gymnasium world that renders."""
 

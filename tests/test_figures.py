@@ -10,7 +10,7 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
-from matplotlib.colors import to_hex
+from matplotlib.colors import LogNorm, to_hex
 
 from cogmap.cli import main
 from cogmap.envs.maze import AGENT_RADIUS, Maze
@@ -22,7 +22,7 @@ from cogmap.report import canvas, curves, paper
 from cogmap.report.figures import embeddings, exact, fields, journeys, law, measured, two_rooms
 from cogmap.report.figures.projections import align, tsne
 from cogmap.report.figures.sheets import OF_A_RUN, OF_RESULTS
-from cogmap.report.routes import PAIRS, draw_routes
+from cogmap.report.routes import COLOURS, PAIRS, draw_routes
 from cogmap.report.studies import PAGES, coverages, data, horizon_panels
 from cogmap.reproduce.scale import Scale
 from cogmap.reproduce.studies import STUDIES
@@ -209,6 +209,9 @@ def test_a_routes_colours_are_the_horizons_of_its_decisions(axes):
     draw_routes(HALL, [one, two], axes, tau_max=512)
     assert [c.get_array().tolist() for c in axes.collections] == [[64, 8], [512]]
     assert axes.collections[0].get_segments()[1].tolist() == [[1, 0], [2, 0]]
+    axes.get_figure().canvas.draw()  # colours are those of the map, and not one for all
+    shades = canvas.pyplot().get_cmap(COLOURS)(LogNorm(1, 512)([64, 8]))
+    np.testing.assert_allclose(axes.collections[0].get_colors(), shades)
     marks = [mark for mark in axes.lines if mark.get_marker() in "o*"]
     assert [tuple(mark.get_xydata()[0]) for mark in marks] == [(0, 0), (3, 0), (8, 0), (6, 0)]
     fills = [to_hex(mark.get_markerfacecolor()) for mark in marks]

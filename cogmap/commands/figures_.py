@@ -6,15 +6,23 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cogmap.agent import Agent
 from cogmap.cli import Figures
+from cogmap.envs.egocentric import Building
 from cogmap.envs.world import map_of
 from cogmap.errors import CogmapError
 from cogmap.report import canvas
 from cogmap.report.figures.projections import check_installed
-from cogmap.report.figures.sheets import OF_A_RUN, OF_FRAMES, OF_RESULTS, Material, MissingRows
+from cogmap.report.figures.sheets import (
+    OF_A_BUILDING,
+    OF_A_RUN,
+    OF_FRAMES,
+    OF_RESULTS,
+    Material,
+    MissingRows,
+)
 from cogmap.runs import check_writable
 
 if TYPE_CHECKING:
@@ -50,8 +58,10 @@ def run(settings: Figures) -> None:
 
 
 def of_this(agent: Agent) -> dict[str, Callable]:
-    """The figures of a run: those of a maze, or frames."""
+    """The figures of a run: those of a maze, or frames, and in a building routes with views."""
     world = agent.acting_in(None)
+    if isinstance(world, Building):
+        return OF_A_BUILDING | OF_FRAMES
     if world.map is None:
         return dict(OF_FRAMES)
     agent.check_positions("cogmap figures")
@@ -67,6 +77,10 @@ def prepare(
     for name in wanted:
         if name in OF_RESULTS:
             calls[name] = partial(OF_RESULTS[name], settings.results)
+        elif name in OF_A_BUILDING:
+            assert agent is not None
+            building: Any = agent.acting_in(None)
+            calls[name] = partial(OF_A_BUILDING[name], agent, building)
         elif name in OF_FRAMES:
             assert agent is not None
             calls[name] = partial(OF_FRAMES[name], agent, agent.acting_in(None))

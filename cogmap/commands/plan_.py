@@ -9,10 +9,13 @@ import numpy as np
 from cogmap.agent import Agent, load
 from cogmap.cli import Plan
 from cogmap.commands.worlds import filmed, planning_for, warn_of_goal, world_for
+from cogmap.envs.egocentric import Building
 from cogmap.envs.world import map_of
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import acting_of, plan
 from cogmap.evaluation.rollout import Episode, as_they_run
+from cogmap.report import canvas
+from cogmap.report.figures.first_person import first_person_sheet
 from cogmap.report.routes import save_routes
 from cogmap.report.tables import as_text
 from cogmap.report.video import write_strip, write_video
@@ -70,7 +73,10 @@ def without_map(agent: Agent | Rival, settings: Plan) -> None:
     """One episode of a world that has resets and goals in words, maybe filmed."""
     world = world_for(agent, settings)
     warn_of_goal(agent, world)
-    wanted = settings.video is not None or settings.figure is not None
+    plan_drawn = isinstance(world, Building) and settings.figure is not None
+    if plan_drawn:
+        canvas.pyplot()  # what is missing is said before minutes are spent
+    wanted = settings.video is not None or (settings.figure is not None and not plan_drawn)
     if wanted:
         world = filmed(world, settings.video)
     tasks = world.tasks(None, episodes=1, budget=settings.budget, seed=settings.seed)
@@ -106,7 +112,11 @@ def without_map(agent: Agent | Rival, settings: Plan) -> None:
         write_video(settings.video, frames)
         print(f"{len(frames)} frames -> {settings.video}")
     if settings.figure is not None:
-        write_strip(settings.figure, frames)
+        if isinstance(world, Building):
+            longest = acting.settings.get("tau_max")
+            canvas.save(first_person_sheet(world, episode, tau_max=longest), settings.figure)
+        else:
+            write_strip(settings.figure, frames)
         print(f"drawn -> {settings.figure}")
 
 

@@ -76,6 +76,11 @@ class BuildingRun:
         return self._world.states.places(self._states)
 
     @property
+    def headings(self) -> np.ndarray:
+        """(E,) radians"""
+        return self._world.states.headings(self._states)
+
+    @property
     def states(self) -> np.ndarray:
         """Which state of the lattice each is in. (E,)"""
         return self._states

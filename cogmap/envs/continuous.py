@@ -27,6 +27,7 @@ from cogmap.planning.settings import Planning
 
 DIRECTIONS = 36  # Sec. 4.2
 WALK = 0.75  # m of a decision, where no wall is
+CAPPED = 512  # Sec. 4.2: the longest horizon that plans
 NEAR = 0.3  # m from the goal: success
 PACE = 0.05  # m: how finely a walk is followed, to walls and to the goal
 PACES = round(WALK / PACE)
@@ -79,6 +80,14 @@ class Continuous(Building):
     def restored(cls, description: dict[str, Any]) -> Continuous | None:
         building = Building.restored(description)
         return None if building is None else cls.of(building)
+
+    @property
+    def within(self) -> float:
+        return NEAR
+
+    def stood(self, place: np.ndarray) -> np.ndarray:
+        """Right there."""
+        return place
 
     def describe(self) -> dict[str, Any]:
         return super().describe() | {"protocol": "continuous"}

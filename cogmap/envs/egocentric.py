@@ -88,6 +88,15 @@ class Building:
         return {"position": 2, "heading": 2, "both": 4}.get(self.beside, 0)
 
     @property
+    def within(self) -> float:
+        """So near to a goal is there, in metres, where nothing is between."""
+        return self.scene.tasks.within
+
+    def stood(self, place: np.ndarray) -> np.ndarray:
+        """Where an agent stands that is sent to a place: on the lattice. (2,) -> (2,)"""
+        return self.states.points[self.states.nearest(place)]
+
+    @property
     def observation_shape(self) -> tuple[int, ...]:
         if not self.looks:
             return (2,)

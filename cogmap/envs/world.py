@@ -180,6 +180,15 @@ class Judged(Protocol):
 
 
 @runtime_checkable
+class Facing(Protocol):
+    """Episodes of agents that look one way."""
+
+    @property
+    def headings(self) -> np.ndarray:
+        """(E,) radians"""
+
+
+@runtime_checkable
 class Foreseeing(Protocol):
     """Episodes of a world that shows where candidates lead: nothing has to predict it."""
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from cogmap.envs.maze_map import MazeMap
-from cogmap.envs.world import Foreseeing, Judged, Running, Task, World
+from cogmap.envs.world import Facing, Foreseeing, Judged, Running, Task, World
 from cogmap.evaluation.metrics import path_efficiency
 from cogmap.planning.planner import Decision, Memory, Planner
 from cogmap.rival import Rival
@@ -43,6 +43,7 @@ class Episode:
     steps: int = 0  # simulator steps
     length: float = 0.0  # p: the executed path, in the same unit
     route: list[np.ndarray] = field(default_factory=list)  # places: the start, then each decision's
+    headings: list[float] = field(default_factory=list)  # radians at each place, where known
     decisions: list[Decision] = field(default_factory=list)  # one a stretch of the route, or none
     stayed: float | None = None  # share of the time since it was reached that was spent at the goal
     solved: bool | None = None  # whether nothing needed to be done; None: the world does not say
@@ -175,8 +176,7 @@ def as_they_run(
         episode.success = bool(running.succeeded[e])
         if isinstance(running, Judged):
             episode.solved = bool(running.solved[e])
-        if running.places is not None:
-            episode.route.append(running.places[e].copy())
+        _note(running, e, episode)
     yield episodes
     spent, reached = 0, dict[int, int]()
     while spent < budget and not running.finished.all():
@@ -195,8 +195,15 @@ def as_they_run(
                 left = max(1, budget - reached[e])  # one that is over early is not there either
                 episode.stayed = min(1.0, float(running.stayed[e]) / left)
             episode.success = bool(running.succeeded[e])
-            if running.places is not None:
-                episode.route.append(running.places[e].copy())
+            _note(running, e, episode)
             if decision is not None:
                 episode.decisions.append(decision)
         yield episodes
+
+
+def _note(running: Running, e: int, episode: Episode) -> None:
+    """Where an agent is, and which way it looks."""
+    if running.places is not None:
+        episode.route.append(running.places[e].copy())
+    if isinstance(running, Facing):
+        episode.headings.append(float(running.headings[e]))

@@ -14,6 +14,7 @@ from cogmap.report import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
 WALL, FLOOR, INK = "#3b4252", "#f4f5f7", "#1f2430"
@@ -51,8 +52,6 @@ def draw_routes(
 
     Of several episodes, each start is filled with the colour of its goal.
     """
-    from matplotlib.collections import LineCollection
-    from matplotlib.colors import LogNorm
     from matplotlib.patches import Circle
 
     draw_maze(maze, axes)
@@ -62,16 +61,26 @@ def draw_routes(
         start = goal if several else "white"
         route = np.array(episode.route)
         x, y = episode.task.goal
-        pieces = np.stack([route[:-1], route[1:]], axis=1)
-        lines = LineCollection(list(pieces), colors=INK, linewidths=2.6, capstyle="round")
-        if episode.decisions:  # a rival's policy argues with no horizon
-            lines.set(cmap=COLOURS, norm=LogNorm(1, tau_max))
-            lines.set_array(np.array([decision.horizon for decision in episode.decisions]))
-        axes.add_collection(lines)
+        axes.add_collection(coloured(route, episode, tau_max=tau_max))
         axes.add_patch(Circle((x, y), GOAL_RADIUS, color=goal, alpha=0.25, lw=0))
         axes.plot(*episode.task.start, "o", ms=7, mfc=start, mec=INK, mew=1.4, zorder=3)
         axes.plot(*episode.task.goal, "*", ms=13, mfc=goal, mec=INK, mew=0.8, zorder=3)
     return axes
+
+
+def coloured(route: np.ndarray, episode: Episode, *, tau_max: int | None) -> LineCollection:
+    """The way as drawn (N + 1, 2), each of N stretches by the horizon that argued for it."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import LogNorm
+
+    pieces = list(np.stack([route[:-1], route[1:]], axis=1))
+    if not episode.decisions:  # a rival's policy argues with no horizon
+        return LineCollection(pieces, colors=INK, linewidths=2.6, capstyle="round")
+    # A collection that is given a colour would keep it, whatever its array says.
+    lines = LineCollection(pieces, cmap=COLOURS, norm=LogNorm(1, tau_max), linewidths=2.6)
+    lines.set_capstyle("round")
+    lines.set_array(np.array([decision.horizon for decision in episode.decisions]))
+    return lines
 
 
 def save_routes(

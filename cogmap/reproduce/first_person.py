@@ -8,6 +8,7 @@ from typing import Any
 
 from cogmap.choices import Shown
 from cogmap.config import METHOD
+from cogmap.envs.continuous import CAPPED
 from cogmap.envs.egocentric import ACTION_STEPS, PIXELS, UPDATES, WALK_STEPS
 from cogmap.envs.kinds import restored
 from cogmap.envs.maze import Maze
@@ -23,7 +24,6 @@ from cogmap.temporal.settings import TAU_MAX, TemporalTraining
 
 PAPER: dict[str, Any] = {"view": None, "radii": (1,), "memory": False}
 RULES: dict[str, dict[str, Any]] = {"ours": {}, "gp": PAPER, "pap": PAPER | {"planner": "pap"}}
-CAPPED = 512  # Sec. 4.2: tau_max of the continuous protocol
 GOAL_VIEWS = 4  # of each far start: 24 episodes a model
 FEW_EPISODES = 2  # of each task by the paper's rules, which take thousands of moves
 MAZE = "maze-"  # before the name of a maze, seen from within

@@ -19,6 +19,7 @@ import numpy as np
 from cogmap.agent import Agent
 from cogmap.envs.building_run import FRAME, read_place
 from cogmap.envs.egocentric import Building
+from cogmap.envs.floor_plan import floor_plan
 from cogmap.envs.scene import SPACING, Scene
 from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, LONGEST, MOVES, RIGHT, States
 from cogmap.envs.world import Running, Task
@@ -179,15 +180,8 @@ def told(place: tuple[float, ...]) -> str:
 
 
 def floor_of(scene: Scene, points_of: Callable[[np.ndarray], np.ndarray]) -> messages.Floor:
-    """What is drawn of a building: its own plan, or squares around the lattice where it has none"""
-    floor = getattr(scene, "floor", None)
-    half = SPACING / 2
-    if floor is None:
-        corners = half * np.array([(-1, -1), (1, -1), (1, 1), (-1, -1), (1, 1), (-1, 1)])
-        triangles = (scene.points[:, None] + corners).reshape(-1, 3, 2)
-        walls = np.empty((0, 2, 2))
-    else:
-        triangles, walls = floor.triangles[..., ::2], floor.edges[..., ::2]
+    """What is drawn of a building, in the plane of its points."""
+    plan = floor_plan(scene)
 
     def drawn(shapes: np.ndarray) -> list[list[messages.Place]]:
         flat = points_of(shapes.reshape(-1, 2)).round(4).reshape(shapes.shape)
@@ -195,8 +189,8 @@ def floor_of(scene: Scene, points_of: Callable[[np.ndarray], np.ndarray]) -> mes
 
     step = points_of(np.array([[0.0, 0.0], [SPACING, 0.0]]))
     return messages.Floor(
-        triangles=drawn(triangles),
-        walls=drawn(walls),
+        triangles=drawn(plan.free),
+        walls=drawn(plan.walls),
         spacing=float(step[1, 0] - step[0, 0]),
         reach=float(LONGEST * (step[1, 0] - step[0, 0]) / SPACING),
         headings=HEADINGS,

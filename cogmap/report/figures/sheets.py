@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cogmap.agent import Agent
+from cogmap.envs.egocentric import Building
 from cogmap.envs.maze import Maze
 from cogmap.envs.maze_map import MazeMap
 from cogmap.envs.world import World, map_of
@@ -23,6 +24,7 @@ from cogmap.report.figures import (
     embeddings,
     exact,
     fields,
+    first_person,
     frames,
     journeys,
     law,
@@ -236,6 +238,11 @@ OF_A_RUN: dict[str, Callable[[Material], Figure]] = {
 # Those of a world without a map.
 OF_FRAMES: dict[str, Callable[[Agent, World], Figure]] = {
     "frames": lambda agent, world: frames.frames_sheet(frames.films(agent, world)),
+}
+# Those of a building, besides frames.
+OF_A_BUILDING: dict[str, Callable[[Agent, Building], Figure]] = {
+    "first-person": first_person.sheet_of,
+    "first-person-continuous": first_person.continuous_sheet_of,
 }
 OF_RESULTS: dict[str, Callable[[Path], Figure]] = {
     "horizons": horizons_sheet,
