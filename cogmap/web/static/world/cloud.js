@@ -9,16 +9,16 @@ import { say, title } from "cogmap/world/sheet.js";
 import { routePoints, sights, tauOf, words } from "cogmap/world/state.js";
 
 const TITLE = 26;
+const LABELLED = 40; // a building's label stands below the title
 const BAR = 40;
 const REACH = 18; // pixels from the pointer to what it means
 
-const body = ({ x, y, w, h }) => ({ x, y: y + TITLE, w, h: h - TITLE - BAR });
-
 /** From the plane to pixels: as large as it fits, alike on both axes. */
-export function projection(points, rect) {
-  const { x, y, w, h } = body(rect);
+export function projection({ world, points: { points } }, rect) {
+  const [top, margin] = world.floor ? [LABELLED, 24] : [TITLE, 14]; // an end's circle reaches beyond a floor
+  const { x, y, w, h } = { ...rect, y: rect.y + top, h: rect.h - top - BAR };
   const [wide, tall] = [0, 1].map((axis) => Math.max(1e-6, ...points.map((p) => Math.abs(p[axis]))));
-  const scale = Math.min((w / 2 - 14) / wide, (h / 2 - 14) / tall);
+  const scale = Math.min((w / 2 - margin) / wide, (h / 2 - margin) / tall);
   return ([u, v]) => [x + w / 2 + u * scale, y + h / 2 - v * scale];
 }
 
@@ -35,7 +35,7 @@ export function paintCloud(context, state, rect, theme) {
   const { world, points, hover, route, field } = state;
   title(context, rect, heading(state), theme);
   if (!points) return say(context, rect, "computing the embedding ...", theme);
-  const place = projection(points.points, rect);
+  const place = projection(state, rect);
   const at = points.points.map(place);
   const shown = shade(state);
   if (world.floor) {
@@ -170,15 +170,15 @@ function paintKeys(context, { world, route }, shown, rect, theme) {
 }
 
 /** The row of the sample under the pointer, or null. */
-export function rowNear({ points }, rect, pointer) {
-  if (!points) return null;
-  return within(points.points.map(projection(points.points, rect)), pointer);
+export function rowNear(state, rect, pointer) {
+  if (!state.points) return null;
+  return within(state.points.points.map(projection(state, rect)), pointer);
 }
 
 /** The sight of the route under the pointer, or null. */
 export function sightNear(state, rect, pointer) {
   const way = routePoints(state);
-  return way && within(way.map(projection(state.points.points, rect)), pointer, 9);
+  return way && within(way.map(projection(state, rect)), pointer, 9);
 }
 
 function within(pixels, pointer, reach = REACH) {
