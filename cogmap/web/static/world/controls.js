@@ -56,7 +56,7 @@ export function describe({ world }) {
   put("goal", "placeholder", world.own_goals ? "the world's own" : `such as ${example}`);
   const named = world.names.length > NAMED ? "..., " + world.names.at(-1) : "";
   const numbers = `Numbers: ${[...world.names.slice(0, NAMED), named].filter(Boolean).join(", ")}. Or click a point.`;
-  const place = "x,z in metres, maybe with a heading in twelfths of a turn.";
+  const place = "x,z in metres, maybe with a heading in twelfths of a turn. Or click on the plan; with Shift that sets the start.";
   put("goal-help", "textContent", world.floor ? place : world.pictures ? "Click a point." : numbers);
   put("start", "placeholder", world.floor ? "x,z,heading" : "as a reset begins");
 }
