@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,17 +19,22 @@ from test_html_report import check_alone
 
 import cogmap
 from cogmap.envs.building_run import FRAME
-from cogmap.envs.egocentric import Building
-from cogmap.envs.turning import HEADINGS
+from cogmap.envs.building_tasks import Corners
+from cogmap.envs.egocentric import RECALLED, Building
+from cogmap.envs.maze import Maze
+from cogmap.envs.maze_scene import MazeScene
+from cogmap.envs.scene import NavmeshScene
+from cogmap.envs.turning import HEADINGS, LONGEST
 from cogmap.envs.world import Task
 from cogmap.errors import CogmapError
 from cogmap.evaluation.evaluate import evaluate
 from cogmap.evaluation.rollout import PlannerPolicy, run_episodes
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.web import storey as storeys
+from cogmap.web.floor_plan import floor_of
 from cogmap.web.frames import as_url
 from cogmap.web.server import create_app
-from cogmap.web.storey import Storey, floor_of, terrain_of
+from cogmap.web.storey import Storey, recorded, terrain_of
 from cogmap.web.terrain_report import page as report_page
 
 SETTINGS = cogmap.RunSettings(  # hardly learned: the page shows what models say, right or not
@@ -110,15 +116,53 @@ def test_the_plan_is_the_floor_from_above_with_its_lattice_in_it(client, storey)
     floor = storey.world.scene.floor
     assert area(world["floor"]["triangles"]) == pytest.approx(floor.area * metre**2, rel=1e-2)
     assert len(world["floor"]["walls"]) == len(floor.edges)
+    assert world["floor"]["reach"] == pytest.approx(0.25 * np.hypot(2, 1) * metre, abs=1e-3)
 
 
 def test_a_scene_without_a_plan_of_its_own_is_drawn_around_its_lattice(storey):
     class Bare:
-        points = storey.states.points
+        points, tasks = storey.states.points, Corners()
 
     floor = floor_of(Bare(), lambda places: places)
     assert floor.walls == []
     assert area(floor.triangles) == pytest.approx(0.25**2 * len(storey.states.points), rel=1e-3)
+
+
+def test_a_maze_is_drawn_as_its_cells_with_the_walls_and_the_radius_of_its_own():
+    rows = ["#####", "#...#", "#.#.#", "#...#", "#####"]
+    scene = MazeScene(Maze.from_text("\n".join(rows), name="ring"))
+    floor = floor_of(scene, lambda places: places)
+    assert area(floor.triangles) == pytest.approx(8)  # cells of a metre
+    walls = np.array(floor.walls)
+    assert np.linalg.norm(walls[:, 1] - walls[:, 0], axis=-1) == pytest.approx(np.ones(12 + 4))
+    corners = np.array(floor.triangles).reshape(-1, 2)
+    assert (corners.min(axis=0) == walls.min(axis=(0, 1))).all()
+    gaps = np.abs(scene.points[:, None] - scene.cells).max(axis=-1)  # (P, C)
+    assert gaps.min(axis=1).max() <= 0.5
+    assert floor.reach == scene.tasks.within == 0.25 != LONGEST
+
+
+def test_views_are_taken_from_what_the_walk_kept_if_that_is_of_the_same_scene(agent, run, storey):
+    every = np.arange(len(storey.states))
+    table = recorded(run)
+    seen = agent.world.observe(every)
+    np.testing.assert_array_equal(table, seen)
+
+    def cast_of(given):
+        """How many states are cast after this was given."""
+        fresh, cast = replace(agent.world), []
+        fresh.recall(given)
+        with pytest.MonkeyPatch.context() as patch:
+            view = NavmeshScene.view
+            patch.setattr(
+                NavmeshScene, "view", lambda *at, **how: cast.append(1) or view(*at, **how)
+            )
+            np.testing.assert_array_equal(fresh.observe(every), seen)
+        return len(cast)
+
+    assert cast_of(table) == 0
+    assert cast_of(255 - table) == len(every) - RECALLED
+    assert cast_of(table[:-1]) == len(every)
 
 
 def test_the_field_is_the_score_of_the_view_at_a_heading_or_the_best_of_them(client, agent, storey):
@@ -258,7 +302,7 @@ def pixel(page, row):
           const box = canvas.getBoundingClientRect();
           const rect = { x: 0, y: 0, w: canvas.clientWidth, h: canvas.clientHeight };
           const { points } = cogmap.state.points;
-          const [x, y] = projection(points, rect)(points[row]);
+          const [x, y] = projection(cogmap.state, rect)(points[row]);
           return [box.left + x, box.top + y];
         }""",
         row,

@@ -17,10 +17,11 @@ from tiny_runs import trained, trained_on_logs
 from cogmap.agent import Agent
 from cogmap.evaluation.evaluate import evaluate
 from cogmap.goals import Context, Seen
-from cogmap.web import terrain as terrains
+from cogmap.web import sample as samples
 from cogmap.web.frames import coloured, shrunk
+from cogmap.web.sample import NUMBERS
 from cogmap.web.server import create_app
-from cogmap.web.terrain import NUMBERS, Terrain
+from cogmap.web.terrain import Terrain
 from tests.worlds_of_gym import Lamp, Line
 
 GOAL = "place>=0.95"
@@ -58,8 +59,8 @@ class Lost(Line):
 @pytest.fixture(scope="module", autouse=True)
 def small_samples():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(terrains, "SAMPLE", SAMPLE)
-        patch.setattr(terrains, "FEWEST", FEWEST)
+        patch.setattr(samples, "SAMPLE", SAMPLE)
+        patch.setattr(samples, "FEWEST", FEWEST)
         yield
 
 

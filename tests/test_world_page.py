@@ -14,7 +14,7 @@ from browsing import PHONE, Server, needs_chromium, painted, settle, sideways, s
 from tiny_runs import trained, trained_on_logs
 
 from cogmap.cli import main
-from cogmap.web import terrain as terrains
+from cogmap.web import sample as samples
 from cogmap.web.server import create_app
 
 pytestmark = needs_chromium
@@ -33,7 +33,7 @@ SETTLED = """(() => {
 @pytest.fixture(scope="module", autouse=True)
 def small_samples():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(terrains, "SAMPLE", 200)  # t-SNE takes its time
+        patch.setattr(samples, "SAMPLE", 200)  # t-SNE takes its time
         yield
 
 
@@ -63,7 +63,7 @@ def pixel(page, row):
           const box = canvas.getBoundingClientRect();
           const { points } = cogmap.state.points;
           const rect = { x: 0, y: 0, w: canvas.clientWidth, h: canvas.clientHeight };
-          const [x, y] = projection(points, rect)(points[row]);
+          const [x, y] = projection(cogmap.state, rect)(points[row]);
           return [box.left + x, box.top + y];
         }""",
         row,

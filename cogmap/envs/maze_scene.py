@@ -7,7 +7,7 @@ Whether a way is free, and how long the shortest is, is what the maze itself say
 Each side of a cell that is a wall has colours and a pattern of its own (envs/walls.py), so that
 places can be told apart by sight.
 
-Shape letters: N, M places, B sides of walls.
+Shape letters: N, M places, C cells, B sides of walls.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from cogmap.envs.world import Task
 from cogmap.errors import CogmapError
 
 UNIT = SPACING  # m, of one unit of the maze
+SIDE = UNIT * CELL  # m, of a cell
 SQUEEZED = 0.05  # units that a place may be nearer to a wall than the ball's radius, as in MazeMap
 BUDGET = 1000  # moves
 
@@ -111,6 +112,11 @@ class MazeScene:
         paths = self._plane.paths
         ways = [[paths.distance(a, b) for b in end / UNIT] for a in start / UNIT]
         return UNIT * np.array(ways).reshape(len(start), len(end))
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The middle of each that is free. (C, 2) m"""
+        return SIDE * (np.argwhere(~self.maze.walls)[:, ::-1] - 1)
 
     @cached_property
     def sides(self) -> np.ndarray:

@@ -8,7 +8,6 @@ Shape letters: P lattice points, H headings (12), N sights, S goals.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -17,17 +16,19 @@ from typing import Any
 import numpy as np
 
 from cogmap.agent import Agent
+from cogmap.config import RunConfig
+from cogmap.data.trajectories import Trajectories
 from cogmap.envs.building_run import FRAME, read_place
 from cogmap.envs.egocentric import Building
-from cogmap.envs.floor_plan import floor_plan
-from cogmap.envs.scene import SPACING, Scene
-from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, LONGEST, MOVES, RIGHT, States
+from cogmap.envs.scene import SPACING
+from cogmap.envs.turning import BACKWARD, FORWARD, HEADINGS, LEFT, MOVES, RIGHT, States
 from cogmap.envs.world import Running, Task
 from cogmap.errors import CogmapError
 from cogmap.planning.candidates import Programs
 from cogmap.progress import Bars, no_bars
 from cogmap.rival import Rival
 from cogmap.web import terrain_messages as messages
+from cogmap.web.floor_plan import floor_of
 from cogmap.web.frames import tiled
 from cogmap.web.plane import Plane
 from cogmap.web.terrain import Terrain
@@ -53,6 +54,8 @@ class Storey(Terrain):
         self.names, self.size = NAMES, len(NAMES)
         self.episodes_differ = True  # a goal is a place, not words about what was seen
         self.rows = self.states.points  # (P, 2)
+        if (table := recorded(folder)) is not None:
+            self.world.recall(table)
         self._looks = self._look(self.world.observe(np.arange(len(self.states)), bars))
         low, high = self.rows.min(axis=0), self.rows.max(axis=0)
         self._middle = (low + high) / 2
@@ -174,27 +177,18 @@ def terrain_of(folder: Path, *, agent: Agent | Rival, bars: Bars = no_bars) -> T
     return Terrain(folder, agent=agent)
 
 
+def recorded(folder: Path) -> np.ndarray | None:
+    """What the run's walk saw, each of it once, where that is still on disk. (S, ...)"""
+    data = RunConfig.read(folder / "config.json").data or folder / "data" / "walk"
+    try:
+        return Trajectories.load(data).table
+    except CogmapError:
+        return None
+
+
 def told(place: tuple[float, ...]) -> str:
     """A place as one would type it."""
     return ",".join(f"{value:g}" for value in place)
-
-
-def floor_of(scene: Scene, points_of: Callable[[np.ndarray], np.ndarray]) -> messages.Floor:
-    """What is drawn of a building, in the plane of its points."""
-    plan = floor_plan(scene)
-
-    def drawn(shapes: np.ndarray) -> list[list[messages.Place]]:
-        flat = points_of(shapes.reshape(-1, 2)).round(4).reshape(shapes.shape)
-        return [[(float(u), float(v)) for u, v in shape] for shape in flat]
-
-    step = points_of(np.array([[0.0, 0.0], [SPACING, 0.0]]))
-    return messages.Floor(
-        triangles=drawn(plan.free),
-        walls=drawn(plan.walls),
-        spacing=float(step[1, 0] - step[0, 0]),
-        reach=float(LONGEST * (step[1, 0] - step[0, 0]) / SPACING),
-        headings=HEADINGS,
-    )
 
 
 def ways(offer: Any) -> list[messages.Way]:

@@ -11,11 +11,14 @@ from cogmap.web.onefile import choices, section, table
 from cogmap.web.storey import told
 
 
-def walked(result: Evaluation, shown: Sequence[Episode], *, note: str) -> list[str]:
-    """What came of all episodes, and of each, with ways in metres; `note` below the latter."""
+def walked(result: Evaluation, shown: Sequence[Episode], *, within: float, note: str) -> list[str]:
+    """What came of all episodes, and of each, with ways in metres; `note` below the latter.
+
+    Success is to come `within` so many metres of the goal.
+    """
     about = (
         f"All of it is on {result.world}. SR: share of {len(result.episodes)} episodes that came "
-        f"within one lattice move of the goal in {result.budget:,} moves, with its 95 % Wilson "
+        f"within {within:.2f} m of the goal in {result.budget:,} moves, with its 95 % Wilson "
         "interval. SPL weighs each by shortest way over way gone."
     )
     numbers = {id(episode): number for number, episode in enumerate(shown)}

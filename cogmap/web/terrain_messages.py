@@ -32,7 +32,7 @@ class Floor(Message):
     triangles: list[list[Place]] = Field(description="where one can stand")
     walls: list[list[Place]] = Field(description="their two ends")
     spacing: float = Field(description="from one of `World.rows` to the next")
-    reach: float = Field(description="one lattice move: a goal this close is reached")
+    reach: float = Field(description="a goal this close is reached, if nothing is in between")
     headings: int = Field(description="of which 0 looks up; they grow to the left")
 
 

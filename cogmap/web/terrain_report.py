@@ -75,7 +75,8 @@ def page(terrain: Terrain, result: Evaluation, world: World, planner: Planner) -
     thin(routes, max(LEAST_ROOM, ROOM - size(stored)))
     again_note = "" if all(again) else NOT_AGAIN
     if isinstance(terrain, Storey):
-        parts = walked(result, episodes, note=again_note)
+        near = terrain.world.scene.tasks.within
+        parts = walked(result, episodes, within=near, note=again_note)
     else:
         parts = _results(result, episodes, goal=goal, start=told["start"], note=again_note)
     return _page(terrain, stored, parts)

@@ -9,17 +9,17 @@ import { say, title } from "cogmap/world/sheet.js";
 import { routePoints, sights, tauOf, words } from "cogmap/world/state.js";
 
 const TITLE = 26;
+const LABELLED = 40; // a building's label stands below the title
 const BAR = 40;
 const REACH = 18; // pixels from the pointer to what it means
 
-const body = ({ x, y, w, h }) => ({ x, y: y + TITLE, w, h: h - TITLE - BAR });
-
 /** From the plane to pixels: as large as it fits, alike on both axes. */
-export function projection({ world, points }, rect) {
-  const { x, y, w, h } = body(rect);
-  const drawn = [...points.points, ...(world.floor?.walls.flat() ?? [])];
+export function projection({ world, points: { points } }, rect) {
+  const [top, margin] = world.floor ? [LABELLED, 24] : [TITLE, 14]; // an end's circle reaches beyond a floor
+  const { x, y, w, h } = { ...rect, y: rect.y + top, h: rect.h - top - BAR };
+  const drawn = [...points, ...(world.floor?.walls.flat() ?? [])];
   const [wide, tall] = [0, 1].map((axis) => Math.max(1e-6, ...drawn.map((p) => Math.abs(p[axis]))));
-  const scale = Math.min((w / 2 - 14) / wide, (h / 2 - 14) / tall);
+  const scale = Math.min((w / 2 - margin) / wide, (h / 2 - margin) / tall);
   return ([u, v]) => [x + w / 2 + u * scale, y + h / 2 - v * scale];
 }
 

@@ -7,6 +7,11 @@ import { sights, signed, tauOf, words } from "cogmap/world/state.js";
 
 const SMALL = 128; // pixels of a picture whose pixels are to be seen
 const NAMED = 12; // numbers of an observation that are told one by one
+const ABOUT_FLOOR =
+  "An agent moved at random here with no goal. From what it saw it learned G: how much likelier one view is to follow another after τ moves than to be seen at all. " +
+  "The plan shows G of the goal from every place. Before each move the planner asks a few horizons and takes the candidate that raises the goal's likelihood most there; " +
+  "of its moves the first is made. The colour of the route tells which horizon argued for a move, pale bars are candidates that lead to what was seen before on the way. " +
+  "The route begins at the white dot; the ring with its field of view is the step that is looked at. The star is the goal, which is reached within the green circle if nothing is in between.";
 
 export function bindControls(app, { journey, plane, aim }) {
   on("theme", "click", () => app.change({ dark: !app.state.dark }));
@@ -27,8 +32,9 @@ export function bindControls(app, { journey, plane, aim }) {
   on("plan", "click", () => (app.state.planning ? journey.halt() : journey.plan()));
   on("again", "click", () => aim({ seed: app.state.seed + 1 }));
   on("step", "input", (box) => {
+    const step = Number(box.value); // pausing brings the slider back to the step that is shown
     journey.pause();
-    journey.show(Number(box.value));
+    journey.show(step);
   });
   on("play", "click", () => journey.play());
   on("frame", "load", (image) => image.classList.toggle("small", image.naturalWidth < SMALL));
@@ -50,7 +56,7 @@ export function describe({ world }) {
   put("goal", "placeholder", world.own_goals ? "the world's own" : `such as ${example}`);
   const named = world.names.length > NAMED ? "..., " + world.names.at(-1) : "";
   const numbers = `Numbers: ${[...world.names.slice(0, NAMED), named].filter(Boolean).join(", ")}. Or click a point.`;
-  const place = "x,z in metres, maybe with a heading in twelfths of a turn.";
+  const place = "x,z in metres, maybe with a heading in twelfths of a turn. Or click on the plan; with Shift that sets the start.";
   put("goal-help", "textContent", world.floor ? place : world.pictures ? "Click a point." : numbers);
   put("start", "placeholder", world.floor ? "x,z,heading" : "as a reset begins");
 }
@@ -65,11 +71,15 @@ function describeFloor(world) {
   put("label", "hidden", !floor);
   put("points-box", "hidden", Boolean(floor)); // a report has G of the best heading alone
   if (!floor) return;
-  const looks = Array.from({ length: floor.headings }, (_, k) => [k, `${k}: ${degrees(world, k)}°`]);
+  const sides = { 0: "up", 90: "left", 180: "down", 270: "right" };
+  const named = (angle) => `${angle}°${sides[angle] ? `, ${sides[angle]}` : ""}`;
+  const looks = Array.from({ length: floor.headings }, (_, k) => [k, `${k}: ${named(degrees(world, k))}`]);
   fill("goal-look", [["", "any heading"], ...looks]);
   fill("start-look", looks);
   fill("gaze", [["", "best of all headings"], ...looks]);
-  put("points-name", "textContent", "Looking");
+  put("points-name", "textContent", "G when looking");
+  put("cloud", "ariaLabel", "Plan of the floor, with G of the goal and the route");
+  put("about", "textContent", ABOUT_FLOOR);
   put("label", "textContent", `${name}. Drawn sharper than the agent sees it.`);
 }
 
@@ -99,7 +109,7 @@ function sync(state, source) {
   put("goal-frame", "hidden", !route?.begun?.frame);
   if (route?.begun?.frame) put("goal-frame", "src", route.begun.frame);
   put("plan", "textContent", state.planning ? "Stop" : "Plan");
-  put("goal-read", "textContent", state.field ? `Towards ${readable(state.field.goal)}` : "");
+  put("goal-read", "textContent", state.field && state.field.goal !== state.goal.trim() ? `Towards ${readable(state.field.goal)}` : "");
   put("goal-warning", "textContent", state.field?.warning ? sentence(state.field.warning) : "");
   put("goal-warning", "hidden", !state.field?.warning);
   const row = state.hover ?? goalRow(state.goal);

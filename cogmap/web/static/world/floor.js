@@ -107,7 +107,7 @@ export function paintGaze(context, world, [x, y], heading, theme) {
   const ahead = Math.atan2(dy, dx);
   context.beginPath();
   context.moveTo(x, y);
-  context.arc(x, y, 46, ahead - SEEN, ahead + SEEN);
+  context.arc(x, y, 36, ahead - SEEN, ahead + SEEN);
   context.closePath();
   context.globalAlpha = 0.45;
   context.fillStyle = "#ffffff";

@@ -92,11 +92,11 @@ function firstAtGoal(route) {
   return Math.max(0, Math.floor((there < 0 ? seen.length : there) / 2));
 }
 
-function outcomeText({ failure, outcome, steps: moves }, { budget }) {
+function outcomeText({ failure, outcome, steps: moves }, { budget, floor }) {
   if (failure) return failure;
   if (!outcome) return "No outcome.";
   const { success, steps, stayed, seconds, raised } = outcome;
-  const count = `${steps} environment step${steps === 1 ? "" : "s"}`;
+  const count = `${steps} ${floor ? "move" : "environment step"}${steps === 1 ? "" : "s"}`;
   const time = seconds === null ? "" : ` (${number(seconds, 2)} s)`;
   if (raised) return `The environment broke off after ${count}: ${raised}.`;
   if (!success && steps < budget) return `The episode was over after ${count}, without reaching the goal${time}.`;

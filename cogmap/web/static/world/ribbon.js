@@ -63,7 +63,9 @@ export function paintRibbon(context, state, rect, theme) {
   context.textAlign = "left";
   context.fillText("move 1", left, rect.y + rect.h);
   context.textAlign = "center";
-  context.fillText("dots: the horizon that argued; green: at the goal", left + w / 2, rect.y + rect.h);
+  const whole = "dots: the horizon that argued; green: at the goal";
+  const fits = context.measureText(whole).width < w - 100; // beside the numbers of the moves
+  context.fillText(fits ? whole : "dots: its horizon; green: there", left + w / 2, rect.y + rect.h);
   context.textAlign = "right";
   context.fillText(String(route.steps.length), left + w, rect.y + rect.h);
   context.textAlign = "left";

@@ -52,7 +52,7 @@ export function routePoints({ route, points }) {
 }
 
 export function signed(value, digits = 2) {
-  return number(value, digits).replace("-", "−");
+  return number(value, digits).replaceAll("-", "−");
 }
 
 /** An observation in words; empty for a picture. */
