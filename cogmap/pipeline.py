@@ -261,13 +261,19 @@ def check_sight(settings: RunSettings, shape: tuple[int, ...], *, controls: bool
         )
 
 
-def check_members(settings: RunSettings, shape: tuple[int, ...]) -> None:
-    """Raises where several temporal models would each see pictures in a way of their own."""
-    members = settings.temporal.members
-    if members > 1 and len(shape) == 3 and not settings.sight.frames:
+def check_eye(settings: RunSettings, shape: tuple[int, ...]) -> None:
+    """Raises for what needs looks that are learned before, where temporal models have own eyes."""
+    if len(shape) != 3 or settings.sight.frames:
+        return
+    temporal, remedy = settings.temporal, "give --sight.frames, or leave it out."
+    if temporal.members > 1:
         raise CogmapError(
-            f"members={members}: each would see pictures otherwise, and local dynamics speaks of "
-            "one way to see; give --sight.frames, which is learned before, or leave it out."
+            f"members={temporal.members}: each would see pictures otherwise, and local dynamics "
+            f"speaks of one way to see; {remedy}"
+        )
+    if temporal.noise:
+        raise CogmapError(
+            f"noise={temporal.noise}: looks that are still learned have no spread; {remedy}"
         )
 
 
@@ -280,7 +286,7 @@ def check(world: World | None, config: RunConfig) -> None:
             raise CogmapError("give --maze to explore, or --data to train on.")
         if settings.sight.frames:
             check_sight(settings, world.observation_shape, controls=world.map is None)
-        check_members(settings, world.observation_shape)
+        check_eye(settings, world.observation_shape)
         check_encoder(settings.temporal.encoder, world.observation_shape)
         check_target(settings.temporal.target, world.observation_shape)
         world.check(settings.exploration, tau_max=settings.temporal.longest)
@@ -290,7 +296,7 @@ def check(world: World | None, config: RunConfig) -> None:
     check_target(settings.temporal.target, pairs.observation_shape)
     if settings.sight.frames:
         check_sight(settings, pairs.observation_shape, controls=has_transitions(pairs))
-    check_members(settings, pairs.observation_shape)
+    check_eye(settings, pairs.observation_shape)
     pairs.check_finite()
     Episodes(pairs).check_horizon(settings.temporal.longest)
     if config.dynamics_data is not None:

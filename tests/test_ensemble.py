@@ -133,11 +133,21 @@ def test_a_run_that_lost_a_member_is_resumed_to_the_same(tmp_path, walk):
         torch.testing.assert_close(found[name], value, rtol=0, atol=0)
 
 
-def test_several_eyes_are_refused_before_anything_is_written(tmp_path):
+@pytest.mark.parametrize(
+    "told, why",
+    [
+        ({"members": 2}, "members=2: each would see pictures otherwise"),
+        ({"members": 1, "noise": 0.1}, "noise=0.1: looks that are still learned have no spread"),
+    ],
+)
+def test_what_needs_a_sight_is_refused_without_one_before_anything_is_written(told, why, tmp_path):
     pictures = np.zeros((100, 16, 16, 3), np.uint8)
     data = logs(tmp_path / "data", pictures)
-    with pytest.raises(CogmapError, match="members=2: each would see pictures otherwise"):
-        cogmap.train(None, SETTINGS, tmp_path / "run", data=data)
+    settings = dataclasses.replace(
+        SETTINGS, temporal=dataclasses.replace(SETTINGS.temporal, **told)
+    )
+    with pytest.raises(CogmapError, match=why):
+        cogmap.train(None, settings, tmp_path / "run", data=data)
     assert not (tmp_path / "run").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -59,6 +60,9 @@ class TemporalTraining:
     numbers: int = field(default=0, metadata=LATER)
     """How many numbers the last row of a picture holds (data/mixed.py), to be seen beside it; a
     world that shows some says so itself."""
+    noise: float = field(default=0.0, metadata=LATER)
+    """What is added to what is seen while learning, in units of each number's spread: of few
+    episodes it keeps a model from learning each by heart."""
     members: int = field(default=1, metadata=LATER)
     """Models that learn the same, each from pairs and first weights of its own; the mean of their
     scores is planned with. What one reads into few episodes, the others do not."""
@@ -79,6 +83,8 @@ class TemporalTraining:
         for name in ("lags", "tau_max", "width", "embedding", "members", "checkpoint_every"):
             if getattr(self, name) != "auto" and getattr(self, name) < 1:
                 raise CogmapError(f"{name}={getattr(self, name)}; give at least 1.")
+        if not 0.0 <= self.noise < math.inf:
+            raise CogmapError(f"noise={self.noise}; give a number from 0 on.")
         if self.batch < 2:
             raise CogmapError(f"batch={self.batch}; a contrast needs at least 2 pairs.")
         if self.negatives is not None and self.negatives <= 0:
