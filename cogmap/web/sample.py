@@ -74,9 +74,7 @@ class Sample:
     def field(self, goals: np.ndarray, tau: int, heading: int | None = None) -> np.ndarray:
         """G towards a set of goals at one horizon from each of the sample. (N, ...) -> (S,)"""
         if heading is not None:
-            raise CogmapError(
-                f"heading={heading}: no headings here, as in a building; leave it out."
-            )
+            raise CogmapError(f"heading={heading}: this run has no headings; leave it out.")
         self.check(tau)
         wanted = self._scorer.embed_goals(self._look(goals))
         at = torch.tensor([[self.taus.index(tau)]])

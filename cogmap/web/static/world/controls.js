@@ -109,7 +109,8 @@ function sync(state, source) {
   put("goal-frame", "hidden", !route?.begun?.frame);
   if (route?.begun?.frame) put("goal-frame", "src", route.begun.frame);
   put("plan", "textContent", state.planning ? "Stop" : "Plan");
-  put("goal-read", "textContent", state.field && state.field.goal !== state.goal.trim() ? `Towards ${readable(state.field.goal)}` : "");
+  const asTyped = world.floor && source.live && state.field?.goal === state.goal.trim(); // it stands above
+  put("goal-read", "textContent", state.field && !asTyped ? `Towards ${readable(state.field.goal)}` : "");
   put("goal-warning", "textContent", state.field?.warning ? sentence(state.field.warning) : "");
   put("goal-warning", "hidden", !state.field?.warning);
   const row = state.hover ?? goalRow(state.goal);
