@@ -8,7 +8,8 @@ import torch
 from navmeshes import two_rooms_scene
 
 import cogmap
-from cogmap.cli import main
+from cogmap.cli import Evaluate, main
+from cogmap.commands.worlds import planning_for
 from cogmap.envs.continuous import (
     DIRECTIONS,
     NEAR,
@@ -133,6 +134,15 @@ def test_the_score_of_the_walk_reaches_the_far_pair(scene, settings):
     assert all(episode.success for episode in episodes)
     assert np.mean([episode.efficiency for episode in episodes]) > 0.77
     assert floor(world, world.tasks(None, budget=10)).sr < 0.5
+
+
+@pytest.mark.parametrize(
+    "told, view",
+    [({}, 8.0), ({"protocol": "continuous"}, None), ({"protocol": "continuous", "view": 4.0}, 4.0)],
+)
+def test_every_horizon_is_asked_off_the_lattice_unless_told_otherwise(told, view, tmp_path):
+    run = SimpleNamespace(planning=Planning())
+    assert planning_for(run, Evaluate(run=tmp_path, **told)).view == view
 
 
 def test_position_alone_is_two_numbers_that_are_learned_from_and_led_by(scene, tmp_path):

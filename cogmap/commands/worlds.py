@@ -115,9 +115,14 @@ def planning_for(agent: Agent | Rival, settings: Choice) -> Planning | None:
     }
     given["radii"] = read_radii(settings.radii)
     changed = {name: value for name, value in given.items() if value is not None}
+    own = agent.planning
+    if settings.protocol == "continuous":
+        from cogmap.envs.continuous import off_lattice
+
+        own = off_lattice(own)
     if settings.view != "own":  # None, too, is a view
         changed["view"] = settings.view
-    return dataclasses.replace(agent.planning, **changed)
+    return dataclasses.replace(own, **changed)
 
 
 def read_radii(text: str | None) -> tuple[int, ...] | None:

@@ -24,6 +24,7 @@ from cogmap.temporal.settings import TAU_MAX, TemporalTraining
 
 PAPER: dict[str, Any] = {"view": None, "radii": (1,), "memory": False}
 RULES: dict[str, dict[str, Any]] = {"ours": {}, "gp": PAPER, "pap": PAPER | {"planner": "pap"}}
+OFF_LATTICE = RULES | {"ours": {"view": None}}  # as `off_lattice` of envs/continuous.py has it
 GOAL_VIEWS = 4  # of each far start: 24 episodes a model
 FEW_EPISODES = 2  # of each task by the paper's rules, which take thousands of moves
 MAZE = "maze-"  # before the name of a maze, seen from within
@@ -153,7 +154,8 @@ def planned(scale: Scale, of: Job, line: Shows, rule: str, *, tau_max: int | Non
     """One rule on the lattice's corners; with `tau_max`, on the far pair off the lattice."""
     continuous = tau_max is not None
     arguments = {"folder": of.arguments["folder"], "device": scale.device, "budget": scale.budget}
-    arguments |= {"changes": RULES[rule], "tasks": "far" if continuous else on_lattice(line.scene)}
+    changes = (OFF_LATTICE if continuous else RULES)[rule]
+    arguments |= {"changes": changes, "tasks": "far" if continuous else on_lattice(line.scene)}
     usual = GOAL_VIEWS if continuous else None if rule == "ours" else FEW_EPISODES
     arguments["episodes"] = scale.episodes or usual
     cell = f"{of.name}/{rule}/{arguments['tasks']}"

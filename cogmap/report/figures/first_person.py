@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cogmap.agent import Agent
-from cogmap.envs.continuous import CAPPED, Continuous
+from cogmap.envs.continuous import CAPPED, Continuous, off_lattice
 from cogmap.envs.egocentric import Building
 from cogmap.envs.floor_plan import floor_plan
 from cogmap.envs.scene import Scene
@@ -215,7 +215,8 @@ def sheet_of(agent: Agent, world: Building, *, tau_max: int | None = None) -> Fi
 def continuous_sheet_of(agent: Agent, world: Building) -> Figure:
     """The same off the lattice, with that protocol's cap on horizons."""
     longest = min(CAPPED, agent.temporal.config.tau_max)
-    return sheet_of(agent, Continuous.of(world), tau_max=longest)
+    off = replace(agent, planning=off_lattice(agent.planning))
+    return sheet_of(off, Continuous.of(world), tau_max=longest)
 
 
 def outcome(world: Building, episode: Episode) -> str:
