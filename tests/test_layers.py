@@ -88,7 +88,7 @@ SPEAK_TO_ANY_WORLD = (
     "web",
 )
 MADE_FOR_MAZES = {"studies.py", "rivals.py", "workshop.py"}  # tables of mazes; drawn ones
-MADE_FOR_BUILDINGS = {"first_person.py"}  # a table of buildings
+MADE_FOR_BUILDINGS = {"first_person.py", "storey.py"}  # a table of them, and their page
 
 
 @pytest.mark.parametrize("room", SPEAK_TO_ANY_WORLD)

@@ -258,7 +258,7 @@ def pixel(page, row):
           const box = canvas.getBoundingClientRect();
           const rect = { x: 0, y: 0, w: canvas.clientWidth, h: canvas.clientHeight };
           const { points } = cogmap.state.points;
-          const [x, y] = projection(points, rect)(points[row]);
+          const [x, y] = projection(cogmap.state, rect)(points[row]);
           return [box.left + x, box.top + y];
         }""",
         row,
