@@ -234,7 +234,7 @@ def test_the_commands_draw_it(tmp_path, capsys, monkeypatch):
     capsys.readouterr()
     out = tmp_path / "out"
     assert main(["figures", run, "--only", "routes", "--out", str(out)]) == 2
-    assert "there are first-person, first-person-continuous, frames" in capsys.readouterr().err
+    assert "there are first-person, first-person-continuous." in capsys.readouterr().err
     assert not out.exists()
     names = ["first-person", "first-person-continuous"]
     assert main(["figures", run, "--only", *names, "--out", str(out), "--device", "cpu"]) == 0

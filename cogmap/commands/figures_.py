@@ -58,10 +58,10 @@ def run(settings: Figures) -> None:
 
 
 def of_this(agent: Agent) -> dict[str, Callable]:
-    """The figures of a run: those of a maze, or frames, and in a building routes with views."""
+    """The figures of a run: those of a maze, routes with views in a building, or frames."""
     world = agent.acting_in(None)
     if isinstance(world, Building):
-        return OF_A_BUILDING | OF_FRAMES
+        return dict(OF_A_BUILDING)
     if world.map is None:
         return dict(OF_FRAMES)
     agent.check_positions("cogmap figures")

@@ -239,7 +239,7 @@ OF_A_RUN: dict[str, Callable[[Material], Figure]] = {
 OF_FRAMES: dict[str, Callable[[Agent, World], Figure]] = {
     "frames": lambda agent, world: frames.frames_sheet(frames.films(agent, world)),
 }
-# Those of a building, besides frames.
+# Those of a building.
 OF_A_BUILDING: dict[str, Callable[[Agent, Building], Figure]] = {
     "first-person": first_person.sheet_of,
     "first-person-continuous": first_person.continuous_sheet_of,
