@@ -27,7 +27,6 @@ from cogmap.planning.settings import Planning
 from cogmap.rival import Rival
 from cogmap.sight.model import Sight
 from cogmap.sight.train import load_sight
-from cogmap.temporal.ensemble import member_folders, together
 from cogmap.temporal.model import TemporalModel
 from cogmap.temporal.scorer import LearnedScorer
 from cogmap.temporal.train import load_temporal
@@ -78,8 +77,7 @@ class Agent:
                 f"{folder} is not finished; go on with `cogmap train --resume {folder}`."
             )
         chip = devices.pick(device)
-        members = member_folders(config.settings.temporal.members)
-        temporal = together([load_temporal(folder / member, device=chip) for member in members])
+        temporal = load_temporal(folder / "temporal", device=chip)
         dynamics = load_dynamics(folder / "dynamics", device=chip)
         if temporal.config.look_size != dynamics.config.observation_size:
             raise CogmapError(

@@ -25,7 +25,6 @@ from cogmap.planning.candidates import Recall
 from cogmap.progress import Bars, no_bars
 from cogmap.settings import RunSettings
 from cogmap.sight.train import remembered, train_sight
-from cogmap.temporal.ensemble import MEMBER_SEEDS, member_folders, together
 from cogmap.temporal.model import TemporalModel, check_encoder, check_target
 from cogmap.temporal.train import settled, train_temporal
 from cogmap.training import Tracker, no_tracker
@@ -133,19 +132,14 @@ def _run(
         pairs, transitions = states[id(pairs)], states[id(transitions)]
         held_out, moves = (data and remembered(data, sight) for data in (held_out, moves))
         learned = dataclasses.replace(learned, target=sight.now)  # a goal is one picture
-    temporal = together(
-        [
-            train_temporal(
-                pairs,
-                learned,
-                folder / member,
-                seed=settings.seed + number * MEMBER_SEEDS,
-                device=settings.device,
-                progress=bars("temporal model", "step"),
-                track=track(member),
-            )
-            for number, member in enumerate(member_folders(learned.members))
-        ]
+    temporal = train_temporal(
+        pairs,
+        learned,
+        folder / "temporal",
+        seed=settings.seed,
+        device=settings.device,
+        progress=bars("temporal model", "step"),
+        track=track("temporal"),
     )
     moves_seen = looked_at(transitions, temporal)
     recall = None
@@ -261,22 +255,6 @@ def check_sight(settings: RunSettings, shape: tuple[int, ...], *, controls: bool
         )
 
 
-def check_eye(settings: RunSettings, shape: tuple[int, ...]) -> None:
-    """Raises for what needs looks that are learned before, where temporal models have own eyes."""
-    if len(shape) != 3 or settings.sight.frames:
-        return
-    temporal, remedy = settings.temporal, "give --sight.frames, or leave it out."
-    if temporal.members > 1:
-        raise CogmapError(
-            f"members={temporal.members}: each would see pictures otherwise, and local dynamics "
-            f"speaks of one way to see; {remedy}"
-        )
-    if temporal.noise:
-        raise CogmapError(
-            f"noise={temporal.noise}: looks that are still learned have no spread; {remedy}"
-        )
-
-
 def check(world: World | None, config: RunConfig) -> None:
     """Everything that can be wrong with a run, before anything is written."""
     settings = config.settings
@@ -286,7 +264,6 @@ def check(world: World | None, config: RunConfig) -> None:
             raise CogmapError("give --maze to explore, or --data to train on.")
         if settings.sight.frames:
             check_sight(settings, world.observation_shape, controls=world.map is None)
-        check_eye(settings, world.observation_shape)
         check_encoder(settings.temporal.encoder, world.observation_shape)
         check_target(settings.temporal.target, world.observation_shape)
         world.check(settings.exploration, tau_max=settings.temporal.longest)
@@ -296,7 +273,6 @@ def check(world: World | None, config: RunConfig) -> None:
     check_target(settings.temporal.target, pairs.observation_shape)
     if settings.sight.frames:
         check_sight(settings, pairs.observation_shape, controls=has_transitions(pairs))
-    check_eye(settings, pairs.observation_shape)
     pairs.check_finite()
     Episodes(pairs).check_horizon(settings.temporal.longest)
     if config.dynamics_data is not None:

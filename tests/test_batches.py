@@ -319,22 +319,6 @@ def test_what_is_drawn_for_a_horizon_does_not_depend_on_the_share(walk, recorded
             torch.testing.assert_close(torch.cat(parts), together)
 
 
-@pytest.mark.parametrize("recorded", [None, 64])
-def test_noise_is_added_in_units_of_each_numbers_spread(recorded):
-    columns = np.arange(4000, dtype=np.float32)[:, None] * np.array([1.0, 100.0], np.float32)
-    data = Trajectories(episode_starts=np.zeros(1, np.int64), observations=columns)
-    model = build_model(data, TemporalTraining(width=16, embedding=8)).requires_grad_(False)
-    lag, u = torch.tensor(5), torch.rand(N, generator=generator(), dtype=torch.float64)
-    drawing = batches(data, noise=0.1, recorded=recorded, batch=N)
-    many = [drawing._added(model, 2, generator(seed)) for seed in range(40)]
-    added = torch.stack([part for pair in many for part in pair])  # (80, 2 N, 2)
-    torch.testing.assert_close(
-        added.flatten(0, 1).std(0), 0.1 * model.bank.std(0), rtol=0.1, atol=0.0
-    )
-    clean = drawing._look(model, lag, u, 0.0)
-    torch.testing.assert_close(drawing._look(model, lag, u, added[0]), clean + added[0])
-
-
 def test_an_update_costs_the_same_whatever_the_data_is(walk):
     """2 N rows for each horizon, of a small maze and of a long record alike."""
     taus, sizes = torch.tensor([9, 300]), []

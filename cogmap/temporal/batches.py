@@ -19,7 +19,6 @@ Shape letters: T horizons, N pairs, B = 2 N rows of a batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,33 +73,22 @@ class Batches:
         """
         shape = len(taus), 1 + self._settings.batch
         u = torch.rand(shape, generator=generator, device=taus.device, dtype=torch.float64)[share]
-        added = self._added(model, len(taus), generator)[share]
         taus = taus[share]
         if self._longest is None:  # nothing is composed
-            looks = [self._look(model, *each) for each in zip(taus, u[:, 1:], added)]
+            looks = [self._look(model, *each) for each in zip(taus, u[:, 1:])]
             plain = [model.raw_pair_score(x, x, tau[None]) for x, tau in zip(looks, taus)]
             return Batch(torch.cat(plain), self._positive, self._other)
         taus = taus.clamp(min=2)  # a lag of 1 is half of 2
         lags = recorded_lags(taus, u[:, 0], self._longest)
-        looks = [self._look(model, *each) for each in zip(lags, u[:, 1:], added)]
+        looks = [self._look(model, *each) for each in zip(lags, u[:, 1:])]
         parts = [self._compose(model, *each) for each in zip(looks, taus, lags)]
         scores, far, expected = (torch.stack(part) for part in zip(*parts))
         return Batch(scores, self._positive, self._other, far, expected)
 
-    def _added(
-        self, model: TemporalModel, lags: int, generator: torch.Generator
-    ) -> Sequence[Tensor | float]:
-        """What is added to looks, in units of their spread in the bank. -> T of (B, d)"""
-        if not self._settings.noise:
-            return [0.0] * lags
-        shape = lags, 2 * self._settings.batch, model.bank.shape[1]
-        drawn = torch.randn(shape, generator=generator, device=model.bank.device)
-        return list(self._settings.noise * model.bank.std(0) * drawn)
-
-    def _look(self, model: TemporalModel, lag: Tensor, u: Tensor, added: Tensor | float) -> Tensor:
-        """Rows `lag` steps apart, first all x, then what followed. (), (N,), (B, d) -> (B, d)"""
+    def _look(self, model: TemporalModel, lag: Tensor, u: Tensor) -> Tensor:
+        """Rows `lag` steps apart, first all x, then what followed. (), (N,) -> (B, d)"""
         rows = torch.cat(self._episodes.pairs(lag, u))
-        return model.see(self._rows.prepared(rows, model)) + added
+        return model.see(self._rows.prepared(rows, model))
 
     def _compose(
         self, model: TemporalModel, looks: Tensor, tau: Tensor, lag: Tensor

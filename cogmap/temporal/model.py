@@ -107,11 +107,6 @@ class TemporalModel(nn.Module):
 
     bank: Tensor
     bank_log_share: Tensor
-    source_trunk: nn.Module  # (N, d) -> (N, W)
-    source_head: nn.Module  # (N, W), (T, E) -> (N, T, D)
-    target_trunk: nn.Module
-    target_head: nn.Module
-    horizon: nn.Module  # (T,) -> (T, E)
 
     def __init__(
         self,
@@ -154,9 +149,9 @@ class TemporalModel(nn.Module):
             return trunk, HorizonHead(width=config.width, embedding=config.embedding)
 
         cycles, every = config.cycles * stretch, torch.arange(config.look_size)
-        trunk, head = encoder(every, cycles)
-        self.source_trunk, self.source_head = trunk, head
-        self.target_trunk, self.target_head = trunk, Mirror(head, turned=config.turned)
+        self.source_trunk, self.source_head = encoder(every, cycles)
+        self.target_trunk: StateTrunk | Part = self.source_trunk
+        self.target_head: Mirror | HorizonHead = Mirror(self.source_head, turned=config.turned)
         if config.goal_numbers:
             part = torch.tensor(config.target or range(config.look_size))
             plain = FourierFeatures(low[part], high[part], count=0, cycles=1, generator=generator)

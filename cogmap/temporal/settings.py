@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -60,12 +59,6 @@ class TemporalTraining:
     numbers: int = field(default=0, metadata=LATER)
     """How many numbers the last row of a picture holds (data/mixed.py), to be seen beside it; a
     world that shows some says so itself."""
-    noise: float = field(default=0.0, metadata=LATER)
-    """What is added to what is seen while learning, in units of each number's spread: of few
-    episodes it keeps a model from learning each by heart."""
-    members: int = field(default=1, metadata=LATER)
-    """Models that learn the same, each from pairs and first weights of its own; the mean of their
-    scores is planned with. What one reads into few episodes, the others do not."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4
@@ -80,11 +73,9 @@ class TemporalTraining:
             raise CogmapError(f"numbers={self.numbers}; give how many a picture's last row holds.")
         if self.steps < 0:
             raise CogmapError(f"steps={self.steps}; give at least 1, or 0 for the usual number.")
-        for name in ("lags", "tau_max", "width", "embedding", "members", "checkpoint_every"):
+        for name in ("lags", "tau_max", "width", "embedding", "checkpoint_every"):
             if getattr(self, name) != "auto" and getattr(self, name) < 1:
                 raise CogmapError(f"{name}={getattr(self, name)}; give at least 1.")
-        if not 0.0 <= self.noise < math.inf:
-            raise CogmapError(f"noise={self.noise}; give a number from 0 on.")
         if self.batch < 2:
             raise CogmapError(f"batch={self.batch}; a contrast needs at least 2 pairs.")
         if self.negatives is not None and self.negatives <= 0:

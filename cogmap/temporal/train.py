@@ -240,8 +240,6 @@ def main(path: str) -> None:
     data, out = Trajectories.load(values.pop("data")), Path(values.pop("out"))
     seed, device = check_seed(values.pop("seed", 0)), values.pop("device", "auto")
     settings = runs.settings_from(TemporalTraining, values, where=path)
-    if settings.members > 1:
-        raise CogmapError(f"{path}: members={settings.members}; one is trained here at a time.")
     with devices.together(device):
         devices.rank().share(settings.lags, "lags")  # refused before anything is written
         if devices.rank().number == 0:
