@@ -48,18 +48,22 @@ def cube(rows: Sequence[Row], folder: Path) -> list[str]:
 def cube_pictures(rows: Sequence[Row], folder: Path) -> list[str]:
     """The upper half from pictures: all pairs by ours, the first few by every rule."""
     quick, exact = chosen(rows, pictures="quick"), chosen(rows, pictures="camera")
+    mixtures = sorted({(row["learned_from"], row["expert"]) for row in rows})
     most, least = (f(row["episodes"] for row in rows) for f in (max, min))
     rules = [rule for rule in LABELS if chosen(quick, variant=rule)]
-    header = ["expert episodes", f"ours, {most} pairs"]
+    header = ["expert episodes", "of", f"ours, {most} pairs"]
     header += [f"{LABELS[rule]}, {least} pairs" for rule in rules]
     header += [f"ours, {least} pairs, OGBench's own pixels"]
     table = [[*header, "the paper, PAP (quoted)", "LeWM (quoted)"]]
-    for share in sorted({row["expert"] for row in rows}):
-        mine = chosen(quick, expert=share)
+    for count, share in mixtures:
+        mine = chosen(quick, learned_from=count, expert=share)
         cells = [both(chosen(mine, variant="ours", episodes=most))]
-        cells += [both(chosen(mine, variant=rule, episodes=least)) for rule in rules]
-        cells += [both(chosen(exact, expert=share))]
-        table.append([f"{share:.0%}", *cells, *(f"{v:.3f}" for v in paper.MIXTURES[share])])
+        few = chosen(mine, episodes=least)
+        cells += [both(chosen(few, variant=rule)) for rule in rules]
+        cells += [both(chosen(exact, learned_from=count, expert=share))]
+        table.append(
+            [f"{share:.0%}", f"{count}", *cells, *(f"{v:.3f}" for v in paper.MIXTURES[share])]
+        )
     minutes = [row["training_minutes"] for row in rows]
     note = (
         f"From 64 x 64 pictures; training seeds: {seeds_of(rows)}. Each cell: SR of all pairs; SR "

@@ -32,6 +32,7 @@ class Seen:
 STATES = Seen("cube", {"kind": "cube-single"}, 2000, (0.0, 0.25, 0.5, 0.75, 1.0), 3)
 # Two cores draw the pictures of as many episodes in half an hour.
 PICTURES = Seen("cube-pictures", STATES.world | {"observation": "image"}, 600, (0.0, 0.25), 2)
+MORE_PICTURES = Seen("cube-pictures-800", PICTURES.world, 800, (0.25,), 2)
 
 
 def cube(scale: Scale) -> list[Job]:
@@ -47,14 +48,19 @@ def cube(scale: Scale) -> list[Job]:
 
 
 def cube_pictures(scale: Scale) -> list[Job]:
-    """The same from pictures, two mixtures; some models also see OGBench's own pixels."""
+    """The same from pictures: two mixtures, and one of them of more episodes.
+
+    Some models also see OGBench's own pixels.
+    """
     models = mixtures(scale, PICTURES)
+    more = [planned(scale, one, "ours", "held-out") for one in mixtures(scale, MORE_PICTURES)]
     first = [model for model in models if model.about["train_seed"] == 0]
     exact = PICTURES.world | {"pictures": "camera"}
     return [
         *(planned(scale, model, "ours", "held-out") for model in models),
         *(planned(scale, model, rule, "held-out", FEW) for model in first for rule in RULES),
         *(planned(scale, model, "ours", "held-out", FEW, world=exact) for model in first),
+        *more,
     ]
 
 
@@ -98,6 +104,7 @@ def learned(scale: Scale, seen: Seen, expert: float, seed: int) -> Job:
     name = f"{seen.name}-{round(100 * expert)}-{seed}"
     arguments |= {"folder": scale.runs / name, "device": scale.device}
     about = {"world": "cube-single", "method": METHOD, "train_seed": seed, "expert": expert}
+    about |= {"learned_from": count}
     return Job(name, work.model, arguments, (mixture,), about=about)
 
 
