@@ -21,8 +21,8 @@ import numpy as np
 from cogmap.choices import Shown
 from cogmap.data.mixed import mixed
 from cogmap.data.trajectories import Trajectories
-from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.envs.building_run import BuildingRun, read_place
+from cogmap.envs.building_settings import settled
 from cogmap.envs.building_tasks import ALL_VIEWS
 from cogmap.envs.building_walk import check_walk, walked
 from cogmap.envs.scene import Scene
@@ -35,19 +35,11 @@ from cogmap.planning.candidates import Offer, Programs
 from cogmap.planning.settings import Planning
 from cogmap.progress import Bars
 from cogmap.settings import RunSettings
-from cogmap.sight.settings import SightTraining
-from cogmap.temporal.settings import TAU_MAX
 
-WALK_STEPS = 8_000_000  # App. D
-ACTION_STEPS = 400_000  # of the same walk, whose moves the local dynamics learns from
-UPDATES = 3000
 PIXELS = 32  # on a side of a view; the paper does not say
 QUARTER = HEADINGS // 4  # turns to the side; further ones are a step backward
-RADII = (1, 2, 3)  # moves of a candidate after which it is judged
 RECALLED = 16  # views that are cast to see whether a table is of the same scene
 ALONE: Shown = "position-alone"
-NUMBERS, FOLLOWS = 32, 64  # of a look; longest lag of views that it is learned from
-LOOKING = 1000  # updates of a sight
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,37 +171,8 @@ class Building:
         self, settings: RunSettings, *, tell: Callable[[str], None]
     ) -> tuple[Building, RunSettings]:
         """The paper's walk and horizons; a step back undoes a step forward."""
-        exploration, temporal = settings.exploration, settings.temporal
-        if exploration.walk_steps == "auto":
-            exploration = replace(exploration, walk_steps=WALK_STEPS)
-        if exploration.action_steps == "auto":
-            few = min(ACTION_STEPS, exploration.steps)
-            exploration = replace(exploration, action_steps=few)
-        if temporal.tau_max == "auto":
-            temporal = replace(temporal, tau_max=TAU_MAX)
-        sight = settings.sight
-        if sight.frames:  # states of several views, of which a goal is told one
-            sight = in_buildings(sight)
-        elif temporal.tied == "auto":
-            temporal = replace(temporal, tied=True)
-        if temporal.steps == 0:
-            temporal = replace(temporal, steps=UPDATES)
-        if temporal.encoder == "auto" and not sight.frames:
-            temporal = replace(temporal, encoder="convolution" if self.looks else "state")
-        if temporal.recorded == "auto" and self.beside not in ("position", "both"):
-            # A view may come from several places, and a place may be left in any direction.
-            temporal = replace(temporal, recorded=None)
-        temporal = replace(temporal, numbers=self.numbers)
-        planning = settings.planning
-        if planning.radii == Planning().radii:
-            planning = replace(planning, radii=RADII)
-        dynamics = settings.dynamics
-        if dynamics.ahead == DynamicsTraining().ahead:
-            dynamics = replace(dynamics, ahead=max(RADII))
-            if dynamics.batch == DynamicsTraining().batch:
-                dynamics = replace(dynamics, batch=dynamics.batch // 2)  # of longer rows
-        settled = replace(settings, exploration=exploration, sight=sight, temporal=temporal)
-        return self, replace(settled, dynamics=dynamics, planning=planning)
+        is_state = self.beside in ("position", "both")
+        return self, settled(settings, looks=self.looks, numbers=self.numbers, is_state=is_state)
 
     def check(self, settings: Exploration, *, tau_max: int) -> None:
         check_walk(settings, tau_max=tau_max)
@@ -282,11 +245,3 @@ class Building:
     def undrawn(self) -> Building:
         """The same for policies that do not look."""
         return replace(self, drawn=False)
-
-
-def in_buildings(sight: SightTraining) -> SightTraining:
-    """How to learn to see where a camera goes about, unless told otherwise."""
-    usual = SightTraining()
-    ours = {"eye": "convolution", "numbers": NUMBERS, "tau_max": FOLLOWS, "steps": LOOKING}
-    left = {k: v for k, v in ours.items() if getattr(sight, k) == getattr(usual, k)}
-    return replace(sight, **left)  # type: ignore[arg-type]

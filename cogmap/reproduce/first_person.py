@@ -8,8 +8,9 @@ from typing import Any
 
 from cogmap.choices import Shown
 from cogmap.config import METHOD
+from cogmap.envs.building_settings import ACTION_STEPS, UPDATES, WALK_STEPS
 from cogmap.envs.continuous import CAPPED
-from cogmap.envs.egocentric import ACTION_STEPS, PIXELS, UPDATES, WALK_STEPS
+from cogmap.envs.egocentric import PIXELS
 from cogmap.envs.kinds import restored
 from cogmap.envs.maze import Maze
 from cogmap.envs.maze_scene import MazeScene
