@@ -186,7 +186,7 @@ def test_off_the_lattice_the_goal_and_what_counts_as_there_are_the_protocols(sce
 def test_a_maze_from_within_has_its_walls_on_the_plan_and_an_agent_without_views_is_told_so():
     scene = MazeScene(Maze.from_text(CORNER, name="corner"))
     plan = floor_plan(scene)
-    assert len(plan.free) == 2 * len(scene.points) and np.array_equal(plan.walls, scene.sides)
+    assert len(plan.free) == 2 * len(scene.cells) and np.array_equal(plan.walls, scene.sides)
     assert len(plan.walls) == 8  # three cells in a row, around a corner
     world = Building(scene, beside="position-alone")
     moves = np.eye(len(MOVES), dtype=np.float32)
