@@ -65,3 +65,19 @@ def painted(page, canvas, place):
         }""",
         [canvas, *place],
     )
+
+
+def pixel(page, row):
+    """Where a row of the sample is on the screen."""
+    return page.evaluate(
+        """async (row) => {
+          const { projection } = await import("cogmap/world/cloud.js");
+          const canvas = document.getElementById("cloud");
+          const box = canvas.getBoundingClientRect();
+          const { points } = cogmap.state.points;
+          const rect = { x: 0, y: 0, w: canvas.clientWidth, h: canvas.clientHeight };
+          const [x, y] = projection(cogmap.state, rect)(points[row]);
+          return [box.left + x, box.top + y];
+        }""",
+        row,
+    )

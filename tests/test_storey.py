@@ -12,7 +12,7 @@ import torch
 
 pytest.importorskip("fastapi")
 pytest.importorskip("embreex")
-from browsing import PHONE, Server, needs_chromium, painted, settle, sideways, state
+from browsing import PHONE, Server, needs_chromium, painted, pixel, settle, sideways, state
 from fastapi.testclient import TestClient
 from navmeshes import two_rooms_scene
 from test_html_report import check_alone
@@ -291,22 +291,6 @@ def server(app):
     running = Server(app)
     yield running
     running.stop()
-
-
-def pixel(page, row):
-    """Where a place is on the screen."""
-    return page.evaluate(
-        """async (row) => {
-          const { projection } = await import("cogmap/world/cloud.js");
-          const canvas = document.getElementById("cloud");
-          const box = canvas.getBoundingClientRect();
-          const rect = { x: 0, y: 0, w: canvas.clientWidth, h: canvas.clientHeight };
-          const { points } = cogmap.state.points;
-          const [x, y] = projection(cogmap.state, rect)(points[row]);
-          return [box.left + x, box.top + y];
-        }""",
-        row,
-    )
 
 
 @needs_chromium

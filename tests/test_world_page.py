@@ -10,7 +10,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("gymnasium")
 pytest.importorskip("playwright.sync_api")
 
-from browsing import PHONE, Server, needs_chromium, painted, settle, sideways, state
+from browsing import PHONE, Server, needs_chromium, painted, pixel, settle, sideways, state
 from tiny_runs import trained, trained_on_logs
 
 from cogmap.cli import main
@@ -52,22 +52,6 @@ def server(run, tmp_path_factory):
     running = serve(run, tmp_path_factory)
     yield running
     running.stop()
-
-
-def pixel(page, row):
-    """Where a row of the sample is on the screen."""
-    return page.evaluate(
-        """async (row) => {
-          const { projection } = await import("cogmap/world/cloud.js");
-          const canvas = document.getElementById("cloud");
-          const box = canvas.getBoundingClientRect();
-          const { points } = cogmap.state.points;
-          const rect = { x: 0, y: 0, w: canvas.clientWidth, h: canvas.clientHeight };
-          const [x, y] = projection(cogmap.state, rect)(points[row]);
-          return [box.left + x, box.top + y];
-        }""",
-        row,
-    )
 
 
 def shade(page, row):

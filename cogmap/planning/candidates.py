@@ -73,21 +73,10 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class Foreseen(Candidates):
     """Actions whose ends the world shows, so that no local dynamics has to predict them."""
 
-    actions: np.ndarray  # (A, action size) float32
-    radii = (1,)
-    steps_per_unit = 1
-
-    @property
-    def count(self) -> int:
-        return len(self.actions)
-
-    def offered(self, here: Tensor) -> Tensor:
-        """(E, d) -> (E, A, action size)"""
-        actions = torch.as_tensor(self.actions, dtype=torch.float32).to(here.device)
-        return actions.expand(len(here), -1, -1)
+    radii: tuple[int, ...] = (1,)
 
 
 @dataclass(frozen=True)
