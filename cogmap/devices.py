@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from torch import distributed
 from cogmap.choices import Device
 from cogmap.errors import CogmapError
 
-__all__ = ["Device", "Rank", "hardware", "pick", "rank", "together"]
+__all__ = ["Device", "Rank", "hardware", "peak_memory", "pick", "rank", "together"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,29 @@ def hardware(device: torch.device | None = None) -> str:
     if device.type != "cpu":
         words.append(torch.cuda.get_device_name(device) if device.type == "cuda" else device.type)
     return ", ".join([*words, f"torch {torch.__version__}"])
+
+
+def peak_memory(device: torch.device) -> int:
+    """Bytes at the peak: of tensors on a CUDA device since `forget_peak`, else of the process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    return process_memory()
+
+
+def forget_peak(device: torch.device) -> None:
+    """The peak of a CUDA device is sought anew; that of a process never falls."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def process_memory() -> int:
+    """Bytes of main memory that the process held at its peak; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak  # Linux counts in kibibytes
 
 
 def _processor() -> str:

@@ -177,6 +177,7 @@ def train(
     if state is None:
         checkpoint(0)  # so that a run killed at any point can be loaded and resumed
     model.train()
+    devices.forget_peak(device)
     if capture and device.type == "cuda" and rank.of == 1 and first < settings.steps:
         step = captured(step, model, optimiser, generator)
     began = time.perf_counter()
@@ -187,11 +188,12 @@ def train(
         done = number + 1
         if done % REPORT_EVERY == 0 or done == settings.steps:
             row: dict[str, float] = {name: float(value) for name, value in statistics.items()}
-            if taken := row.keys() & {"step", "seconds"}:
+            if taken := row.keys() & {"step", "seconds", "memory"}:
                 raise ValueError(f"a statistic is called {taken.pop()}, as a column is already")
             row = {"step": done} | row
             row = _averaged(row, device)
             row["seconds"] = round(time.perf_counter() - began, 3)
+            row["memory"] = round(devices.peak_memory(device) / 2**30, 3)  # GiB
             if rank.number == 0:
                 runs.append_line(folder / "metrics.jsonl", row)
                 track(row)

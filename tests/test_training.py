@@ -164,7 +164,7 @@ def test_metrics_are_one_json_line_a_report(walk, tmp_path):
     rows = reports(tmp_path)
     assert [row["step"] for row in rows] == [12, 14]
     for row in rows:
-        assert set(row) == {"step", "loss", "positive", "negative", "seconds"}
+        assert set(row) == {"step", "loss", "positive", "negative", "seconds", "memory"}
 
 
 def test_the_reported_loss_is_the_agreement_less_the_information(walk, tmp_path, monkeypatch):
@@ -181,7 +181,7 @@ def test_the_reported_loss_is_the_agreement_less_the_information(walk, tmp_path,
 def test_where_nothing_is_composed_there_is_no_agreement_to_report(walk, tmp_path, changes):
     train_temporal(walk, small(**changes), tmp_path)
     row = reports(tmp_path)[-1]
-    assert set(row) == {"step", "loss", "information", "seconds"}
+    assert set(row) == {"step", "loss", "information", "seconds", "memory"}
     assert row["loss"] == -row["information"]
 
 
@@ -427,7 +427,7 @@ def test_parts_that_descend_their_own_losses_are_the_loop_written_out(tmp_path):
     assert all(moved)
 
 
-@pytest.mark.parametrize("name", ["step", "seconds"])
+@pytest.mark.parametrize("name", ["step", "seconds", "memory"])
 def test_a_statistic_does_not_hide_a_column(name, tmp_path):
     """It did: a distance of one step called `step` was written as the number of updates."""
     model = torch.nn.Linear(1, 1)
@@ -465,7 +465,8 @@ def test_parts_target_and_multiplier_resume_where_they_were(tmp_path):
 def test_each_loss_is_reported_by_the_name_of_its_part(tmp_path):
     train_rival(tmp_path)
     row = json.loads((tmp_path / "metrics.jsonl").read_text())
-    names = ["step", "critic_loss", "actor_loss", "multiplier_loss", "excess", "seconds"]
+    names = ["step", "critic_loss", "actor_loss", "multiplier_loss", "excess"]
+    names += ["seconds", "memory"]
     assert list(row) == names and row["critic_loss"] == -row["multiplier_loss"]
 
 

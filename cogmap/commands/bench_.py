@@ -143,7 +143,7 @@ def measure(
     yield from decision_rows(agent, maze, device, effort)
     yield from rival_rows(maze, device, effort)
     if device.type == "cuda":
-        yield Measured("memory of the process", speed.process_memory() / MIB, "MiB")
+        yield Measured("memory of the process", devices.process_memory() / MIB, "MiB")
 
 
 def training_rows(
@@ -171,22 +171,23 @@ def decision_rows(
     tau_max = min(effort.tau_max, agent.temporal.config.tau_max)
     cases = decisions.Cases.draw(maze, count=effort.episodes)
     seconds = effort.seconds
-    speed.peak_memory(device)
+    devices.forget_peak(device)
     alone, together, horizons = {}, {}, {}
     for name, planning in {"paper": PAPER, "default": Planning()}.items():
         planner = agent.planner(planning, world=world, tau_max=tau_max)
         horizons[name] = len(planner.rule.horizons.taus)
         alone[name] = decisions.planned_alone(planner, cases, seconds=seconds)
         together[name] = decisions.planned_together(planner, cases, seconds=seconds)
-    usual_memory = speed.peak_memory(device)
+    usual_memory = devices.peak_memory(device)
+    devices.forget_peak(device)
     every = agent.planner(PAPER, world=world, tau_max=tau_max, every_horizon=True)
     alone["every"] = decisions.planned_alone(every, cases, seconds=seconds)
-    every_memory = speed.peak_memory(device)
+    every_memory = devices.peak_memory(device)
     taus, candidates = every.scorer.taus, every.candidates
     del every  # and with it the embedded bank, gigabytes that the literal version needs too
-    speed.peak_memory(device)
+    devices.forget_peak(device)
     theirs = decisions.literal_alone(agent, candidates, cases, taus, seconds=seconds)
-    literal_memory = speed.peak_memory(device)
+    literal_memory = devices.peak_memory(device)
 
     names = {
         "every": f"each of {len(taus):,} horizons",

@@ -58,7 +58,7 @@ def table(rows: Sequence[Row]) -> list[list[str]]:
         quoted = [paper.RIVALS.get(kind, {}).get(method) for kind in kinds]
         if any(quoted):
             cells = ["-" if pair is None else f"{pair[0]:.2f} / {pair[1]:.2f}" for pair in quoted]
-            found.append([f"{name}, the paper (quoted)", "3", "-", "-", *cells])
+            found.append([f"{name}, the paper (quoted)", "3", "-", "-", "-", *cells])
     mine = chosen(rows, method=METHOD)
     if mine:
         cells = [cell(chosen(mine, world=w, tasks=t), bold=True) for w, t in kinds]
@@ -67,12 +67,14 @@ def table(rows: Sequence[Row]) -> list[list[str]]:
 
 
 def how_header() -> list[str]:
-    return ["n", "updates x batch", "minutes"]
+    return ["n", "updates x batch", "minutes", "GiB"]
 
 
 def how(rows: Sequence[Row]) -> list[str]:
-    """Seeds, updates and mean minutes of training."""
+    """Seeds, updates, and of training the mean minutes and the most memory."""
     sizes = sorted({(row["updates"], row["batch"]) for row in rows if row.get("updates")})
     told = ", ".join(f"{updates / 1000:g}k x {batch}" for updates, batch in sizes) or "-"
     minutes = np.mean([row["training_minutes"] for row in rows])
-    return [str(seeds_of(rows)), told, f"{minutes:.1f}"]
+    memory = max((row["training_gib"] for row in rows if row.get("training_gib")), default=None)
+    most = "-" if memory is None else f"{memory:.1f}"
+    return [str(seeds_of(rows)), told, f"{minutes:.1f}", most]

@@ -7,7 +7,6 @@ and models. Training is the real loop of cogmap/training.py, ended by its progre
 from __future__ import annotations
 
 import itertools
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from cogmap import devices
 from cogmap.baselines.settings import MethodName, RivalTraining
 from cogmap.baselines.train import train_rival
 from cogmap.data.sampling import HORIZON_LAWS, Episodes
@@ -53,7 +53,7 @@ class Training:
     updates: float  # a second
     pairs: float  # positive pairs a second
     operations: float  # floating-point operations of one update's matrix products
-    memory: int  # bytes at the peak; see peak_memory
+    memory: int  # bytes at the peak; see devices.peak_memory
 
     @property
     def operations_rate(self) -> float:
@@ -67,21 +67,6 @@ def settle(device: torch.device) -> None:
         torch.cuda.synchronize(device)
     elif device.type == "mps":
         torch.mps.synchronize()
-
-
-def peak_memory(device: torch.device) -> int:
-    """Bytes at the peak: of tensors on a CUDA device since the last call, else of the process."""
-    if device.type == "cuda":
-        peak = torch.cuda.max_memory_allocated(device)
-        torch.cuda.reset_peak_memory_stats(device)
-        return peak
-    return process_memory()
-
-
-def process_memory() -> int:
-    """Bytes of main memory that the process held at its peak."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak  # Linux counts in kibibytes
 
 
 class Clock:
@@ -160,7 +145,7 @@ def our_training(
         single = replace(settings, steps=1)
         with FlopCounterMode(display=False) as counter:
             train_temporal(data, single, Path(folder) / "counted", seed=SEED, device="cpu")
-        peak_memory(device)
+        devices.forget_peak(device)
         model = train_temporal(
             data,
             settings,
@@ -171,7 +156,7 @@ def our_training(
         )
     pairs = settings.lags * settings.batch
     operations = float(counter.get_total_flops())
-    rate = Training(clock.rate, clock.rate * pairs, operations, peak_memory(device))
+    rate = Training(clock.rate, clock.rate * pairs, operations, devices.peak_memory(device))
     return rate, model
 
 
@@ -203,11 +188,11 @@ def literal_training(
         begin, end = episodes.pairs(tau.to(device), u)
         literal.train_temporal(model, optimiser, observations[begin], observations[end], int(tau))
 
-    peak_memory(device)
+    devices.forget_peak(device)
     with FlopCounterMode(display=False) as counter:
         update()
     clock = Clock(device, seconds=seconds)
     for _ in clock(itertools.count()):
         update()
     operations = float(counter.get_total_flops())
-    return Training(clock.rate, clock.rate * LITERAL_BATCH, operations, peak_memory(device))
+    return Training(clock.rate, clock.rate * LITERAL_BATCH, operations, devices.peak_memory(device))

@@ -239,9 +239,10 @@ def compare(folder: Path, device: Device) -> list[Row]:
 
 def trained(folder: Path) -> Row:
     """How long its models took to train, by their own reports, on what, and by which code."""
-    seconds = 0.0
-    for report in sorted(folder.glob("*/metrics.jsonl")):
-        seconds += json.loads(report.read_text().splitlines()[-1]).get("seconds", 0.0)
+    reports = [path.read_text().splitlines()[-1] for path in sorted(folder.glob("*/metrics.jsonl"))]
+    last = [json.loads(report) for report in reports]
+    minutes = sum(row.get("seconds", 0.0) for row in last) / 60
+    gib = max((row["memory"] for row in last if "memory" in row), default=None)
     made = RunConfig.read(folder / "config.json").made
-    about = {"training_minutes": round(seconds / 60, 2), "trained_on": made.get("hardware")}
-    return about | {"training_commit": made.get("commit")}
+    about = {"training_minutes": round(minutes, 2), "training_gib": gib}
+    return about | {"trained_on": made.get("hardware"), "training_commit": made.get("commit")}
