@@ -209,6 +209,14 @@ def test_a_building_without_numbers_is_learned_from_views_and_those_before_them(
         torch.testing.assert_close(resumed.temporal.state_dict()[name], value)
 
 
+def test_horizons_are_drawn_by_what_is_shown(world):
+    """Uniformly by octave of a view alone: of mostly long ones an eye in a maze learned nothing."""
+    for beside, law in (("position", "root"), ("both", "root"), ("nothing", "log")):
+        _, settled = replace(world, beside=beside).settled(SETTINGS, tell=print)
+        assert settled.temporal.horizons == law
+        assert (settled.temporal.recorded is None) == (law == "log")
+
+
 def test_a_planner_remembers_the_views_of_its_episode(remembering):
     _, agent = remembering
     running = agent.world.begin(agent.world.tasks(None, episodes=1).tasks[:1])

@@ -8,7 +8,7 @@ from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.planning.settings import Planning
 from cogmap.settings import RunSettings
 from cogmap.sight.settings import SightTraining
-from cogmap.temporal.settings import TAU_MAX
+from cogmap.temporal.settings import TAU_MAX, TemporalTraining
 
 WALK_STEPS = 8_000_000  # App. D
 ACTION_STEPS = 400_000  # of the same walk, whose moves the local dynamics learns from
@@ -41,6 +41,10 @@ def settled(settings: RunSettings, *, looks: bool, numbers: int, is_state: bool)
     if temporal.recorded == "auto" and not is_state:
         # A view may come from several places, and a place may be left in any direction.
         temporal = replace(temporal, recorded=None)
+    if looks and not is_state and temporal.horizons == TemporalTraining().horizons:
+        # Most of the usual horizons are so long that little can be told, and an eye that is asked
+        # of nothing else may learn nothing (docs/experiments.md, round 46).
+        temporal = replace(temporal, horizons="log")
     temporal = replace(temporal, numbers=numbers)
     planning = settings.planning
     if planning.radii == Planning().radii:
