@@ -48,22 +48,23 @@ def cube(rows: Sequence[Row], folder: Path) -> list[str]:
 def cube_pictures(rows: Sequence[Row], folder: Path) -> list[str]:
     """The upper half from pictures: all pairs by ours, the first few by every rule."""
     quick, exact = chosen(rows, pictures="quick"), chosen(rows, pictures="camera")
-    mixtures = sorted({(row["learned_from"], row["expert"]) for row in rows})
+    kinds = ("learned_from", "sight_updates", "expert")
+    mixtures = sorted({tuple(row[kind] for kind in kinds) for row in rows})
     most, least = (f(row["episodes"] for row in rows) for f in (max, min))
     rules = [rule for rule in LABELS if chosen(quick, variant=rule)]
-    header = ["expert episodes", "of", f"ours, {most} pairs"]
+    header = ["expert episodes", "of", "updates of the sight", f"ours, {most} pairs"]
     header += [f"{LABELS[rule]}, {least} pairs" for rule in rules]
     header += [f"ours, {least} pairs, OGBench's own pixels"]
     table = [[*header, "the paper, PAP (quoted)", "LeWM (quoted)"]]
-    for count, share in mixtures:
-        mine = chosen(quick, learned_from=count, expert=share)
+    for mixture in mixtures:
+        which = dict(zip(kinds, mixture))
+        mine, share = chosen(quick, **which), which["expert"]
         cells = [both(chosen(mine, variant="ours", episodes=most))]
         few = chosen(mine, episodes=least)
         cells += [both(chosen(few, variant=rule)) for rule in rules]
-        cells += [both(chosen(exact, learned_from=count, expert=share))]
-        table.append(
-            [f"{share:.0%}", f"{count}", *cells, *(f"{v:.3f}" for v in paper.MIXTURES[share])]
-        )
+        cells += [both(chosen(exact, **which))]
+        told = [f"{share:.0%}", f"{which['learned_from']}", f"{which['sight_updates']:,}"]
+        table.append([*told, *cells, *(f"{v:.3f}" for v in paper.MIXTURES[share])])
     minutes = [row["training_minutes"] for row in rows]
     note = (
         f"From 64 x 64 pictures; training seeds: {seeds_of(rows)}. Each cell: SR of all pairs; SR "

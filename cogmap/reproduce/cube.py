@@ -11,6 +11,7 @@ from cogmap.reproduce import work
 from cogmap.reproduce.grid import Job
 from cogmap.reproduce.scale import Scale
 from cogmap.settings import RunSettings
+from cogmap.sight.settings import SightTraining
 
 # The paper's rules ask every horizon; candidates and the steps that they are judged at are ours.
 RULES: dict[str, dict] = {"ours": {}, "gp": {"view": None}, "pap": {"view": None, "planner": "pap"}}
@@ -27,12 +28,18 @@ class Seen:
     episodes: int  # of a mixture
     experts: tuple[float, ...]  # shares of expert episodes
     seeds: int  # at most
+    sight: SightTraining | None = None  # how to learn to see; None: there is nothing to be seen
 
 
+SIGHT = SightTraining()
 STATES = Seen("cube", {"kind": "cube-single"}, 2000, (0.0, 0.25, 0.5, 0.75, 1.0), 3)
 # Two cores draw the pictures of as many episodes in half an hour.
-PICTURES = Seen("cube-pictures", STATES.world | {"observation": "image"}, 600, (0.0, 0.25), 2)
-MORE_PICTURES = Seen("cube-pictures-800", PICTURES.world, 800, (0.25,), 2)
+PICTURES = Seen(
+    "cube-pictures", STATES.world | {"observation": "image"}, 600, (0.0, 0.25), 2, SIGHT
+)
+MORE_PICTURES = Seen("cube-pictures-800", PICTURES.world, 800, (0.25,), 2, SIGHT)
+# What is seen of the cube to 6 to 12 mm after 3,000 updates is to 6 to 8 after 9,000.
+LONGER_SEEN = replace(MORE_PICTURES, sight=replace(SIGHT, steps=9000))
 
 
 def cube(scale: Scale) -> list[Job]:
@@ -48,19 +55,19 @@ def cube(scale: Scale) -> list[Job]:
 
 
 def cube_pictures(scale: Scale) -> list[Job]:
-    """The same from pictures: two mixtures, and one of them of more episodes.
+    """The same from pictures: two mixtures, and one of them of more episodes, seen better, too.
 
     Some models also see OGBench's own pixels.
     """
     models = mixtures(scale, PICTURES)
-    more = [planned(scale, one, "ours", "held-out") for one in mixtures(scale, MORE_PICTURES)]
+    more = [*mixtures(scale, MORE_PICTURES), *mixtures(scale, LONGER_SEEN)]
     first = [model for model in models if model.about["train_seed"] == 0]
     exact = PICTURES.world | {"pictures": "camera"}
     return [
         *(planned(scale, model, "ours", "held-out") for model in models),
         *(planned(scale, model, rule, "held-out", FEW) for model in first for rule in RULES),
         *(planned(scale, model, "ours", "held-out", FEW, world=exact) for model in first),
-        *more,
+        *(planned(scale, model, "ours", "held-out") for model in more),
     ]
 
 
@@ -99,12 +106,18 @@ def learned(scale: Scale, seen: Seen, expert: float, seed: int) -> Job:
         {"folder": scale.runs / mixed, "parts": parts},
         needs=tuple(recorded(scale, seen, policy) for policy in ("expert", "noisy")),
     )
-    settings = replace(RunSettings(seed=seed), **scale.gym)
-    arguments = {"world": seen.world, "settings": settings, "data": mixture.arguments["folder"]}
     name = f"{seen.name}-{round(100 * expert)}-{seed}"
-    arguments |= {"folder": scale.runs / name, "device": scale.device}
     about = {"world": "cube-single", "method": METHOD, "train_seed": seed, "expert": expert}
     about |= {"learned_from": count}
+    settings = RunSettings(seed=seed)
+    if seen.sight is not None:
+        settings = replace(settings, sight=seen.sight)
+        about |= {"sight_updates": seen.sight.steps}
+        if seen.sight != SIGHT:
+            name += f"-sight-{seen.sight.steps}"
+    settings = replace(settings, **scale.gym)
+    arguments = {"world": seen.world, "settings": settings, "data": mixture.arguments["folder"]}
+    arguments |= {"folder": scale.runs / name, "device": scale.device}
     return Job(name, work.model, arguments, (mixture,), about=about)
 
 
