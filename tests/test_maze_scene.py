@@ -1,6 +1,7 @@
 """A maze in the first person: its lattice in metres, walls, tasks, from training to plans."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from cogmap.envs.turning import HEADINGS, States
 from cogmap.envs.world import Task
 from cogmap.errors import CogmapError
 
+MODEL = str(Path(__file__).parent.parent / "models/maze-large-first-person")
 CORNER = "####\n#..#\n##.#\n####"  # cells at (0, 0), (1, 0) and (1, 1) m
 
 
@@ -191,3 +193,11 @@ def test_flags_that_the_first_person_does_not_read_are_refused(flags, told, tmp_
     out = ["--out", str(tmp_path / "run"), "--observation", "first-person"]
     assert main(["train", *flags, *out]) == 2
     assert told in capsys.readouterr().err and not (tmp_path / "run").exists()
+
+
+def test_the_committed_model_finds_its_way(tmp_path):
+    out = tmp_path / "rows.jsonl"
+    assert main(["evaluate", MODEL, "--episodes", "1", "--results", str(out)]) == 0
+    row = json.loads(out.read_text())
+    assert row["world"] == "first-person pointmaze-large" and row["beside"] == "position"
+    assert row["sr"] == 1.0 and row["spl"] > 0.6
