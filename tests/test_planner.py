@@ -220,7 +220,7 @@ def remembering(scorer, **rest):
 
 def having_seen(planner, goal, *places):
     """The choice at the origin of an episode that has seen these places before."""
-    memory = Memory(np.array(places), [0] * len(places))
+    memory = Memory([np.array(place) for place in places], [0] * len(places))
     [decision] = planner.decide_many(np.zeros((1, 2)), np.array([goal]), memories=[memory])
     return decision
 

@@ -62,16 +62,49 @@ class Options:
 class Memory:
     """Where one episode decided before, and which candidate it took there."""
 
-    places: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (N, d) looks
-    chosen: list[int] = field(default_factory=list)  # (N,)
+    places: list[np.ndarray] = field(default_factory=list)  # (d,) looks
+    chosen: list[int] = field(default_factory=list)
 
     last: Decision | None = None
 
+    _rows: dict[bytes, int] = field(default_factory=dict)  # of distinct places
+    _spots: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    _taken: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
+    _counted: int = 0
+
     def add(self, decision: Decision) -> None:
-        here = decision.here
-        self.places = np.concatenate([self.places.reshape(-1, len(here)), here[None]])
+        self.places.append(decision.here)
         self.chosen.append(decision.candidate)
         self.last = decision
+
+    def spots(self, placed: int, candidates: int) -> tuple[np.ndarray, np.ndarray]:
+        """Each place once, by its first numbers, and how often each candidate was taken there.
+
+        Who is lost goes round: of thousands of decisions most were made where others were.
+        (N, placed), (N, A)
+        """
+        for place, candidate in zip(self.places[self._counted :], self.chosen[self._counted :]):
+            spot = np.asarray(place[:placed], np.float32)
+            row = self._rows.setdefault(spot.tobytes(), len(self._rows))
+            if row >= len(self._spots):  # twice the room, so that growing costs little
+                room = max(16, 2 * len(self._spots))
+                self._spots = _grown(self._spots, room, placed)
+                self._taken = _grown(self._taken, room, candidates)
+            self._spots[row] = spot
+            self._taken[row, candidate] += 1
+        self._counted = len(self.places)
+        count = len(self._rows)
+        return (
+            self._spots[:count].reshape(count, placed),
+            self._taken[:count].reshape(count, candidates),
+        )
+
+
+def _grown(rows: np.ndarray, room: int, width: int) -> np.ndarray:
+    """The same with zeros behind. (N, width) -> (room, width)"""
+    grown = np.zeros((room, width), np.float32)
+    grown[: len(rows)] = rows.reshape(len(rows), width)
+    return grown
 
 
 class Planner:
@@ -217,24 +250,26 @@ class Planner:
         Of what was tried from here the least tried comes first: the models are wrong here, or the
         agent would be gone.
         """
-        own = [m.places.reshape(-1, here.shape[-1])[:, : self._placed] for m in memories]
-        looks = [torch.as_tensor(places).float() for places in own]
-        tried = [torch.as_tensor(m.chosen, dtype=torch.int64) for m in memories]
+        spots = [memory.spots(self._placed, value.shape[1]) for memory in memories]
         # Short memories are filled up with places that are near nothing.
-        places = pad_sequence(looks, batch_first=True, padding_value=math.inf).to(self._device)
+        places, taken = (
+            pad_sequence(
+                [torch.as_tensor(part) for part in parts], batch_first=True, padding_value=filling
+            ).to(self._device)
+            for parts, filling in zip(zip(*spots), (math.inf, 0.0))
+        )  # (E, N, d), (E, N, A)
         reach = self.dynamics.reach[: self._placed]
         places = places / reach
-        chosen = pad_sequence(tried, batch_first=True).to(self._device)  # (E, N)
 
         def near(points: Tensor) -> Tensor:  # (E, K, d) -> (E, K, N)
             exact = "donot_use_mm_for_euclid_dist"  # the product's rounding is as large as a step
             points = points[..., : self._placed] / reach
-            return torch.cdist(points, places, compute_mode=exact) < self._unit / 2
+            distance = torch.cdist(points, places, compute_mode=exact)
+            return (distance < self._unit / 2).float()
 
-        visits = near(outcomes).sum(-1).view_as(value)
+        visits = (near(outcomes) @ taken.sum(-1, keepdim=True)).view_as(value)
         span = value.amax((1, 2), keepdim=True) - value.amin((1, 2), keepdim=True)
-        tries = torch.zeros(value.shape[:2], device=self._device)  # (E, A)
-        tries.scatter_add_(1, chosen, near(here[:, None])[:, 0].float())
+        tries = (near(here[:, None]) @ taken)[:, 0]  # (E, A)
         if not len(self.candidates.actions):  # the next time others are on offer
             tries.zero_()
         barred = tries > tries.amin(-1, keepdim=True)

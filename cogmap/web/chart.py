@@ -120,7 +120,7 @@ class Chart(Ground):
         self.plane.check_place("place", here)
         self.plane.check_place("goal", np.array(asked.goal))
         places = np.array(asked.places[:-1]).reshape(-1, 2)
-        memory = Memory(self.scores.look(places).numpy(), list(asked.chosen))
+        memory = Memory(list(self.scores.look(places).numpy()), list(asked.chosen))
         here, goal = (self.scores.observe(np.array([xy])) for xy in (here, asked.goal))
         options = planner.weigh(here, goal, memories=[memory])
         value, radius = options.value[0].max(-1)
