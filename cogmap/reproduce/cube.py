@@ -38,7 +38,7 @@ PICTURES = Seen(
     "cube-pictures", STATES.world | {"observation": "image"}, 600, (0.0, 0.25), 2, SIGHT
 )
 MORE_PICTURES = Seen("cube-pictures-800", PICTURES.world, 800, (0.25,), 2, SIGHT)
-# What is seen of the cube to 6 to 12 mm after 3,000 updates is to 6 to 8 after 9,000.
+# What is seen of the cube to 6 to 12 mm after 3,000 updates is to 6 to 8 after 9,000 (round 47).
 LONGER_SEEN = replace(MORE_PICTURES, sight=replace(SIGHT, steps=9000))
 
 
