@@ -10,7 +10,8 @@ import numpy as np
 from cogmap.envs.world import Coded
 from cogmap.errors import CogmapError
 from cogmap.goals import Goal
-from cogmap.planning.planner import Decision, Memory, Planner
+from cogmap.planning.memory import Memory
+from cogmap.planning.planner import Decision, Planner
 
 
 class Controller:

@@ -27,8 +27,9 @@ from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.dynamics.train import train_dynamics
 from cogmap.planning.candidates import Candidates, directions
+from cogmap.planning.memory import Memory
 from cogmap.planning.objective import Horizons, Rule
-from cogmap.planning.planner import Memory, Planner
+from cogmap.planning.planner import Planner
 from cogmap.temporal.batches import Batches
 from cogmap.temporal.settings import TemporalTraining
 from cogmap.temporal.train import train_temporal

@@ -1,6 +1,7 @@
 """Planner.decide: predict, score, choose (Alg. 3)."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +14,9 @@ from cogmap.envs.tasks import Task, draw_pairs
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, run_episodes
 from cogmap.planning.candidates import Candidates, directions
+from cogmap.planning.memory import Memory
 from cogmap.planning.objective import IN_VIEW, Horizons, Rule, in_view, rule
-from cogmap.planning.planner import Memory, Planner
+from cogmap.planning.planner import Planner
 from cogmap.planning.settings import PAPER, Planning
 from cogmap.theory.scorer import ExactScorer
 from cogmap.theory.walk import ReversibleWalk
@@ -270,6 +272,24 @@ def test_a_place_is_known_again_by_its_first_numbers_where_the_others_are_the_pa
     assert having_seen(whole, goal, moves[0] + past).candidate == 0
     placed = Planner(whole.scorer, whole.dynamics, whole.rule, whole.candidates, placed=1)
     assert having_seen(placed, goal, moves[0] + past).candidate == 1
+
+
+def test_a_memory_counts_each_place_once_and_what_was_done_there_as_often_as_it_was():
+    rng = np.random.default_rng(0)
+    places = rng.integers(8, size=(200, 2)).astype(
+        np.float32
+    )  # more than there is room for at first
+    chosen = rng.integers(3, size=200).tolist()
+    memory = Memory(list(np.c_[places, rng.random(200)][:50]), chosen[:50])
+    memory.spots(2, 3)
+    for place, candidate in zip(np.c_[places, rng.random(200)][50:], chosen[50:]):
+        memory.places.append(place)
+        memory.chosen.append(candidate)
+    spots, taken = memory.spots(2, 3)
+    expected = Counter(zip(map(tuple, places.tolist()), chosen))
+    found = {(tuple(s), k): n for s, row in zip(spots.tolist(), taken) for k, n in enumerate(row)}
+    assert len(spots) == len(np.unique(places, axis=0)) and taken.sum() == 200
+    assert {pair: n for pair, n in found.items() if n} == expected
 
 
 def test_a_rule_without_memory_does_the_same_again():

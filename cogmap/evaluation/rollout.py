@@ -11,7 +11,8 @@ import numpy as np
 from cogmap.envs.maze_map import MazeMap
 from cogmap.envs.world import Facing, Foreseeing, Judged, Running, Task, World
 from cogmap.evaluation.metrics import path_efficiency
-from cogmap.planning.planner import Decision, Memory, Planner
+from cogmap.planning.memory import Memory
+from cogmap.planning.planner import Decision, Planner
 from cogmap.rival import Rival
 
 Report = Callable[[int, int], None]  # called with (episodes finished, episodes)

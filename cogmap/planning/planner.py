@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from cogmap.dynamics.model import Dynamics
 from cogmap.errors import CogmapError
 from cogmap.planning.candidates import Foreseen, Offer
+from cogmap.planning.memory import Memory
 from cogmap.planning.objective import Rule, in_view, objective, progress
 
 
@@ -56,55 +57,6 @@ class Options:
     value: Tensor  # (E, A, R) V_beta, less for places that were seen; -inf: tried from here before
     taus: Tensor  # (E, t) the horizons that were asked
     here: Tensor  # (E, d) the looks they start from
-
-
-@dataclass
-class Memory:
-    """Where one episode decided before, and which candidate it took there."""
-
-    places: list[np.ndarray] = field(default_factory=list)  # (d,) looks
-    chosen: list[int] = field(default_factory=list)
-
-    last: Decision | None = None
-
-    _rows: dict[bytes, int] = field(default_factory=dict)  # of distinct places
-    _spots: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    _taken: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    _counted: int = 0
-
-    def add(self, decision: Decision) -> None:
-        self.places.append(decision.here)
-        self.chosen.append(decision.candidate)
-        self.last = decision
-
-    def spots(self, placed: int, candidates: int) -> tuple[np.ndarray, np.ndarray]:
-        """Each place once, by its first numbers, and how often each candidate was taken there.
-
-        Who is lost goes round: of thousands of decisions most were made where others were.
-        (N, placed), (N, A)
-        """
-        for place, candidate in zip(self.places[self._counted :], self.chosen[self._counted :]):
-            spot = np.asarray(place[:placed], np.float32)
-            row = self._rows.setdefault(spot.tobytes(), len(self._rows))
-            if row >= len(self._spots):  # twice the room, so that growing costs little
-                room = max(16, 2 * len(self._spots))
-                self._spots = _grown(self._spots, room, placed)
-                self._taken = _grown(self._taken, room, candidates)
-            self._spots[row] = spot
-            self._taken[row, candidate] += 1
-        self._counted = len(self.places)
-        count = len(self._rows)
-        return (
-            self._spots[:count].reshape(count, placed),
-            self._taken[:count].reshape(count, candidates),
-        )
-
-
-def _grown(rows: np.ndarray, room: int, width: int) -> np.ndarray:
-    """The same with zeros behind. (N, width) -> (room, width)"""
-    grown = np.zeros((room, width), np.float32)
-    grown[: len(rows)] = rows.reshape(len(rows), width)
-    return grown
 
 
 class Planner:

@@ -145,7 +145,6 @@ def our_training(
         single = replace(settings, steps=1)
         with FlopCounterMode(display=False) as counter:
             train_temporal(data, single, Path(folder) / "counted", seed=SEED, device="cpu")
-        devices.forget_peak(device)
         model = train_temporal(
             data,
             settings,

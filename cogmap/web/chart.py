@@ -13,7 +13,8 @@ from cogmap.agent import Agent
 from cogmap.config import METHOD
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import Episode, PlannerPolicy
-from cogmap.planning.planner import Memory, Planner
+from cogmap.planning.memory import Memory
+from cogmap.planning.planner import Planner
 from cogmap.report.figures.projections import align, tsne
 from cogmap.web import messages, onefile
 from cogmap.web.ground import Driver, Ground, as_place

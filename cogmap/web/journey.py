@@ -14,7 +14,8 @@ import torch
 from cogmap.envs.world import Task
 from cogmap.errors import CogmapError
 from cogmap.evaluation.rollout import PlannerPolicy, as_they_run
-from cogmap.planning.planner import Decision, Memory, Options, Planner
+from cogmap.planning.memory import Memory
+from cogmap.planning.planner import Decision, Options, Planner
 from cogmap.web import terrain_messages as messages
 from cogmap.web.frames import SIDE, as_url
 from cogmap.web.ground import as_place
