@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from cogmap import devices
 from cogmap.baselines.settings import MethodName, RivalTraining
 from cogmap.config import METHOD
 from cogmap.envs.maze import Maze
@@ -71,6 +72,8 @@ def rival(
     training = replace(scale.rivals, **changes)
     if maze == "giant" and training.discount == RivalTraining().discount:
         training = replace(training, discount=GIANT_DISCOUNT)
+    # Said here, not where it runs: a row of a CPU's size must not pass for one of a GPU's.
+    training = training.settled(method, fast=devices.pick(scale.device).type == "cuda")
     data = rows(scale, maze, walk)
     variant = walk + ("-fitted" if fitted else "")
     name = f"{maze}-{method}-{variant}-{seed}"
