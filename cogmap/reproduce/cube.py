@@ -40,6 +40,7 @@ PICTURES = Seen(
 MORE_PICTURES = Seen("cube-pictures-800", PICTURES.world, 800, (0.25,), 2, SIGHT)
 # What is seen of the cube to 6 to 12 mm after 3,000 updates is to 6 to 8 after 9,000 (round 47).
 LONGER_SEEN = replace(MORE_PICTURES, sight=replace(SIGHT, steps=9000))
+MOST_PICTURES = replace(LONGER_SEEN, name="cube-pictures-1200", episodes=1200)
 
 
 def cube(scale: Scale) -> list[Job]:
@@ -60,7 +61,8 @@ def cube_pictures(scale: Scale) -> list[Job]:
     Some models also see OGBench's own pixels.
     """
     models = mixtures(scale, PICTURES)
-    more = [*mixtures(scale, MORE_PICTURES), *mixtures(scale, LONGER_SEEN)]
+    kinds = (MORE_PICTURES, LONGER_SEEN, MOST_PICTURES)
+    more = [model for seen in kinds for model in mixtures(scale, seen)]
     first = [model for model in models if model.about["train_seed"] == 0]
     exact = PICTURES.world | {"pictures": "camera"}
     return [
