@@ -18,6 +18,7 @@ RIVALS: tuple[MethodName, ...] = ("gcbc", "gciql", "qrl", "hiql", "hilp", "crl")
 SETS = ("official", "random")
 # Published for navigate data: what shows that these are the methods that they are called.
 PROVEN: tuple[MethodName, ...] = ("gcbc", "gciql", "qrl", "hiql", "crl")
+LONGER = 3  # times as many updates of the small size where OGBench's million is compared with
 GIANT_DISCOUNT = 0.995  # OGBench's hyperparameters.sh
 # Random actions of 0.115 a step are 100 steps on after 1.2 units: published goals and subgoals lie
 # on top of the agent. These follow from those lengths alone; no search has been made yet.
@@ -74,6 +75,8 @@ def rival(
         training = replace(training, discount=GIANT_DISCOUNT)
     # Said here, not where it runs: a row of a CPU's size must not pass for one of a GPU's.
     training = training.settled(method, fast=devices.pick(scale.device).type == "cuda")
+    if walk == "navigate" and training.size == "small":
+        training = replace(training, steps=LONGER * training.steps)
     data = rows(scale, maze, walk)
     variant = walk + ("-fitted" if fitted else "")
     name = f"{maze}-{method}-{variant}-{seed}"
