@@ -25,6 +25,7 @@ from cogmap.planning.candidates import Recall
 from cogmap.progress import Bars, no_bars
 from cogmap.settings import RunSettings
 from cogmap.sight.train import remembered, train_sight
+from cogmap.temporal.batches import check_noise
 from cogmap.temporal.model import TemporalModel, check_encoder, check_target
 from cogmap.temporal.train import settled, train_temporal
 from cogmap.training import Tracker, no_tracker
@@ -255,6 +256,15 @@ def check_sight(settings: RunSettings, shape: tuple[int, ...], *, controls: bool
         )
 
 
+def check_temporal(settings: RunSettings, shape: tuple[int, ...]) -> None:
+    """Raises where the temporal model cannot learn from observations of a shape as was asked."""
+    temporal = settings.temporal
+    check_encoder(temporal.encoder, shape)
+    check_target(temporal.target, shape)
+    if not settings.sight.frames:  # which makes numbers of pictures
+        check_noise(temporal.noise, shape)
+
+
 def check(world: World | None, config: RunConfig) -> None:
     """Everything that can be wrong with a run, before anything is written."""
     settings = config.settings
@@ -264,13 +274,11 @@ def check(world: World | None, config: RunConfig) -> None:
             raise CogmapError("give --maze to explore, or --data to train on.")
         if settings.sight.frames:
             check_sight(settings, world.observation_shape, controls=world.map is None)
-        check_encoder(settings.temporal.encoder, world.observation_shape)
-        check_target(settings.temporal.target, world.observation_shape)
+        check_temporal(settings, world.observation_shape)
         world.check(settings.exploration, tau_max=settings.temporal.longest)
         return
     pairs = Trajectories.load(config.data)
-    check_encoder(settings.temporal.encoder, pairs.observation_shape)
-    check_target(settings.temporal.target, pairs.observation_shape)
+    check_temporal(settings, pairs.observation_shape)
     if settings.sight.frames:
         check_sight(settings, pairs.observation_shape, controls=has_transitions(pairs))
     pairs.check_finite()

@@ -51,6 +51,22 @@ def batches(data: Trajectories, **changes) -> Batches:
     )
 
 
+class Plain:
+    """A model that scores nothing and keeps what it was shown."""
+
+    shown: Tensor
+
+    def prepare(self, observations: Tensor) -> tuple[Tensor]:
+        return (observations,)
+
+    def see(self, prepared: tuple[Tensor]) -> Tensor:
+        return prepared[0]
+
+    def raw_pair_score(self, sources: Tensor, targets: Tensor, taus: Tensor) -> Tensor:
+        self.shown = sources
+        return torch.zeros(len(taus), len(sources), len(targets))
+
+
 class Near:
     """A model that finds near numbers likely, and remembers what it was asked."""
 
@@ -383,3 +399,39 @@ def test_data_too_large_for_a_gpu_is_refused_in_one_line():
     ) as error:
         check_fits(4_000_000 * 64 * 64 * 3, 80 << 30)
     assert "\n" not in str(error.value)
+
+
+def wide(count: int = 4000) -> Trajectories:
+    """Two numbers, the second ten times as wide."""
+    rows = np.random.default_rng(0).normal(size=(count, 2)) * [1, 10]
+    return Trajectories(episode_starts=np.array([0]), observations=rows.astype(np.float32))
+
+
+def test_noise_is_a_share_of_each_numbers_spread_and_does_not_change_which_rows_are_drawn() -> None:
+    shown = []
+    for noise in (0.0, 0.2):
+        drawn, model = batches(wide(), recorded=None, noise=noise, batch=2000), Plain()
+        drawn.draw(model, torch.tensor([3]), generator(), share=ALL)
+        shown.append(model.shown)
+    plain, noisy = shown
+    assert set(map(tuple, plain.tolist())) <= set(map(tuple, wide().observations.tolist()))
+    off = noisy - plain
+    assert torch.allclose(off.std(0), 0.2 * torch.tensor([1.0, 10.0]), rtol=0.05)
+    assert abs(torch.corrcoef(torch.cat([off, plain], 1).T)[0, 1:]).max() < 0.06
+
+
+def test_noise_of_a_horizon_does_not_depend_on_the_share() -> None:
+    taus = torch.tensor([3, 5])
+    both, one = Plain(), Plain()
+    drawn = batches(wide(), recorded=None, noise=0.2)
+    drawn.draw(both, taus, generator(), share=ALL)
+    drawn.draw(one, taus, generator(), share=slice(1, 2))
+    assert torch.equal(both.shown, one.shown)  # each keeps what it was shown last
+
+
+@pytest.mark.parametrize(("noise", "said"), [(-0.1, "noise=-0.1"), (0.1, "pictures")])
+def test_noise_that_cannot_be_is_refused(noise: float, said: str) -> None:
+    pictures = np.zeros((300, 4, 4, 3), np.uint8)
+    data = Trajectories(episode_starts=np.array([0]), observations=pictures)
+    with pytest.raises(CogmapError, match=said):
+        batches(data, recorded=None, noise=noise)

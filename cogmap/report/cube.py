@@ -48,11 +48,11 @@ def cube(rows: Sequence[Row], folder: Path) -> list[str]:
 def cube_pictures(rows: Sequence[Row], folder: Path) -> list[str]:
     """The upper half from pictures: all pairs by ours, the first few by every rule."""
     quick, exact = chosen(rows, pictures="quick"), chosen(rows, pictures="camera")
-    kinds = ("learned_from", "sight_updates", "expert")
+    kinds = ("learned_from", "sight_updates", "noise", "expert")
     mixtures = sorted({tuple(row[kind] for kind in kinds) for row in rows})
     most, least = (f(row["episodes"] for row in rows) for f in (max, min))
     rules = [rule for rule in LABELS if chosen(quick, variant=rule)]
-    header = ["expert episodes", "of", "updates of the sight", f"ours, {most} pairs"]
+    header = ["expert episodes", "of", "updates of the sight", "noise", f"ours, {most} pairs"]
     header += [f"{LABELS[rule]}, {least} pairs" for rule in rules]
     header += [f"ours, {least} pairs, OGBench's own pixels"]
     table = [[*header, "the paper, PAP (quoted)", "LeWM (quoted)"]]
@@ -64,6 +64,7 @@ def cube_pictures(rows: Sequence[Row], folder: Path) -> list[str]:
         cells += [both(chosen(few, variant=rule)) for rule in rules]
         cells += [both(chosen(exact, **which))]
         told = [f"{share:.0%}", f"{which['learned_from']}", f"{which['sight_updates']:,}"]
+        told.append(f"{which['noise']:g}")
         table.append([*told, *cells, *(f"{v:.3f}" for v in paper.MIXTURES[share])])
     minutes = [row["training_minutes"] for row in rows]
     note = (

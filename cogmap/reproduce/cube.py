@@ -29,6 +29,7 @@ class Seen:
     experts: tuple[float, ...]  # shares of expert episodes
     seeds: int  # at most
     sight: SightTraining | None = None  # how to learn to see; None: there is nothing to be seen
+    noise: float = 0.0  # on looks, while the temporal model learns
 
 
 SIGHT = SightTraining()
@@ -41,6 +42,7 @@ MORE_PICTURES = Seen("cube-pictures-800", PICTURES.world, 800, (0.25,), 2, SIGHT
 # What is seen of the cube to 6 to 12 mm after 3,000 updates is to 6 to 8 after 9,000 (round 47).
 LONGER_SEEN = replace(MORE_PICTURES, sight=replace(SIGHT, steps=9000))
 MOST_PICTURES = replace(LONGER_SEEN, name="cube-pictures-1200", episodes=1200)
+NOISY_LOOKS = replace(MOST_PICTURES, noise=0.1)  # learns fewer of them by heart (round 49)
 
 
 def cube(scale: Scale) -> list[Job]:
@@ -61,7 +63,7 @@ def cube_pictures(scale: Scale) -> list[Job]:
     Some models also see OGBench's own pixels.
     """
     models = mixtures(scale, PICTURES)
-    kinds = (MORE_PICTURES, LONGER_SEEN, MOST_PICTURES)
+    kinds = (MORE_PICTURES, LONGER_SEEN, MOST_PICTURES, NOISY_LOOKS)
     more = [model for seen in kinds for model in mixtures(scale, seen)]
     first = [model for model in models if model.about["train_seed"] == 0]
     exact = PICTURES.world | {"pictures": "camera"}
@@ -114,9 +116,12 @@ def learned(scale: Scale, seen: Seen, expert: float, seed: int) -> Job:
     settings = RunSettings(seed=seed)
     if seen.sight is not None:
         settings = replace(settings, sight=seen.sight)
-        about |= {"sight_updates": seen.sight.steps}
+        about |= {"sight_updates": seen.sight.steps, "noise": seen.noise}
         if seen.sight != SIGHT:
             name += f"-sight-{seen.sight.steps}"
+    if seen.noise:
+        settings = replace(settings, temporal=replace(settings.temporal, noise=seen.noise))
+        name += f"-noise-{seen.noise:g}"
     settings = replace(settings, **scale.gym)
     arguments = {"world": seen.world, "settings": settings, "data": mixture.arguments["folder"]}
     arguments |= {"folder": scale.runs / name, "device": scale.device}

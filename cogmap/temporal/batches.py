@@ -57,6 +57,11 @@ class Batches:
         self._episodes, self._settings = episodes, settings
         self._rows = Rows(data, device, held=device.type != "cpu" or data.table is not None)
         self._longest = longest_lag(data, episodes, settings)
+        self._spread: Tensor | None = None  # of the noise, in each number
+        if settings.noise:
+            check_noise(settings.noise, data.observation_shape)
+            spread = settings.noise * data.distinct()[0].std(axis=0)
+            self._spread = torch.as_tensor(spread, dtype=torch.float32, device=device)
         itself = torch.eye(2 * settings.batch, device=device)
         partner = itself.roll(settings.batch, dims=0)
         self._other = 1 - itself - partner
@@ -73,22 +78,31 @@ class Batches:
         """
         shape = len(taus), 1 + self._settings.batch
         u = torch.rand(shape, generator=generator, device=taus.device, dtype=torch.float64)[share]
+        off = self._noise(len(taus), generator)[share]
         taus = taus[share]
         if self._longest is None:  # nothing is composed
-            looks = [self._look(model, *each) for each in zip(taus, u[:, 1:])]
+            looks = [self._look(model, *each) for each in zip(taus, u[:, 1:], off)]
             plain = [model.raw_pair_score(x, x, tau[None]) for x, tau in zip(looks, taus)]
             return Batch(torch.cat(plain), self._positive, self._other)
         taus = taus.clamp(min=2)  # a lag of 1 is half of 2
         lags = recorded_lags(taus, u[:, 0], self._longest)
-        looks = [self._look(model, *each) for each in zip(lags, u[:, 1:])]
+        looks = [self._look(model, *each) for each in zip(lags, u[:, 1:], off)]
         parts = [self._compose(model, *each) for each in zip(looks, taus, lags)]
         scores, far, expected = (torch.stack(part) for part in zip(*parts))
         return Batch(scores, self._positive, self._other, far, expected)
 
-    def _look(self, model: TemporalModel, lag: Tensor, u: Tensor) -> Tensor:
-        """Rows `lag` steps apart, first all x, then what followed. (), (N,) -> (B, d)"""
+    def _noise(self, horizons: int, generator: torch.Generator) -> Tensor:
+        """What observations are off by; nothing is drawn where there is no noise. (T, B or 1, d)"""
+        if self._spread is None:
+            return torch.zeros(horizons, 1, 1, device=generator.device)
+        shape = horizons, 2 * self._settings.batch, len(self._spread)
+        drawn = torch.randn(shape, generator=generator, device=generator.device)
+        return drawn * self._spread
+
+    def _look(self, model: TemporalModel, lag: Tensor, u: Tensor, off: Tensor) -> Tensor:
+        """Rows `lag` steps apart, first all x, then what followed. (), (N,), (B, d) -> (B, d)"""
         rows = torch.cat(self._episodes.pairs(lag, u))
-        return model.see(self._rows.prepared(rows, model))
+        return model.see(self._rows.prepared(rows, model)) + off
 
     def _compose(
         self, model: TemporalModel, looks: Tensor, tau: Tensor, lag: Tensor
@@ -104,6 +118,12 @@ class Batches:
     def _kernel(self, scores: Tensor) -> Tensor:
         """p(y | x) over the rows of other pairs. (B, B) -> (B, B)"""
         return torch.softmax(scores + self._other.log(), dim=-1)
+
+
+def check_noise(noise: float, shape: tuple[int, ...]) -> None:
+    """Raises where there are no numbers that noise could be added to."""
+    if noise and len(shape) > 1:
+        raise CogmapError(f"noise={noise}: pictures have no numbers to be off; leave it out.")
 
 
 def longest_lag(data: Trajectories, episodes: Episodes, settings: TemporalTraining) -> int | None:

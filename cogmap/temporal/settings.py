@@ -59,6 +59,9 @@ class TemporalTraining:
     numbers: int = field(default=0, metadata=LATER)
     """How many numbers the last row of a picture holds (data/mixed.py), to be seen beside it; a
     world that shows some says so itself."""
+    noise: float = field(default=0.0, metadata=LATER)
+    """Normal noise on observations while they are learned from, in each number's spread: it keeps
+    few episodes from being learned by heart. Not for pictures, but for looks of a sight."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4
@@ -71,6 +74,8 @@ class TemporalTraining:
             raise CogmapError(f"goal_numbers={self.goal_numbers}; give a number of them, or 0.")
         if self.numbers < 0:
             raise CogmapError(f"numbers={self.numbers}; give how many a picture's last row holds.")
+        if self.noise < 0:
+            raise CogmapError(f"noise={self.noise}; give a share of each number's spread, or 0.")
         if self.steps < 0:
             raise CogmapError(f"steps={self.steps}; give at least 1, or 0 for the usual number.")
         for name in ("lags", "tau_max", "width", "embedding", "checkpoint_every"):
