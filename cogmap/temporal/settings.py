@@ -60,8 +60,8 @@ class TemporalTraining:
     """How many numbers the last row of a picture holds (data/mixed.py), to be seen beside it; a
     world that shows some says so itself."""
     noise: float = field(default=0.0, metadata=LATER)
-    """Normal noise on observations while they are learned from, in each number's spread: it keeps
-    few episodes from being learned by heart. Not for pictures, but for looks of a sight."""
+    """Normal noise on observations while they are learned from, as a share of each number's spread:
+    it keeps few episodes from being learned by heart. For numbers and looks, not for pictures."""
     learning_rate: float = 2e-3
     """Peak of the one-cycle schedule."""
     weight_decay: float = 1e-4
