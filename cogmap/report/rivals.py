@@ -24,8 +24,7 @@ def rivals(rows: Sequence[Row], folder: Path) -> list[str]:
         "marked. Official tasks and the random pairs are those of Table 1A, where the floor (the "
         "random policy: 0.00 in all) and the ceiling (the oracle: 1.00) are measured.",
         "",
-        *(markdown(proof(known)) if known else []),
-        "",
+        *([*markdown(proof(known)), ""] if known else []),
         *markdown(table([row for row in rows if row["variant"] != "navigate"])),
     ]
     return [*parts, *footer(rows, "rivals")]
