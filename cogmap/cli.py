@@ -60,6 +60,9 @@ class Explore:
     data, which an oracle leads from goal to goal."""
     observation: Literal["state", "image"] = "state"
     """Positions, or 64 x 64 pictures from OGBench's overhead camera."""
+    size: Literal[64, 224] = 64
+    """In cube-single: pixels on a side of a picture. Ours are learned from 64; others ask for 224,
+    of which an episode takes 30 MB."""
     steps: int = 1_000_000
     """Transitions to record."""
     episodes: int = 1

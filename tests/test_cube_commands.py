@@ -43,6 +43,14 @@ def test_exploring_records_what_training_reads(tmp_path, capsys):
     assert "holds a dataset already" in capsys.readouterr().err
 
 
+def test_larger_pictures_are_recorded_on_request(tmp_path):
+    out = tmp_path / "large"
+    command = ["explore", "--world", "cube-single", "--observation", "image", "--size", "224"]
+    assert main([*command, "--episodes", "1", "--out", str(out)]) == 0
+    data = Trajectories.load(out)
+    assert data.observation_shape == (224, 224, 3) and len(data) == STEPS + 1
+
+
 def test_evaluating_prints_both_rates_beside_their_references(run, capsys):
     assert main(["evaluate", str(run), "--episodes", "8", "--references"]) == 0
     out = capsys.readouterr().out
@@ -134,6 +142,8 @@ def test_a_goal_in_words_or_numbers_is_the_cubes_place():
         (["explore", "--world", "cube-single", "--steps", "5", "--out", "OUT"], "for mazes"),
         (["explore", "--world", "cube-single", "--episodes", "0", "--out", "OUT"], "at least one"),
         (["explore", "--out", "OUT"], "give --maze, or --world"),
+        (["explore", "--world", "cube-single", "--size", "224", "--out", "OUT"], "no pixels"),
+        (["explore", "--maze", "large", "--size", "224", "--out", "OUT"], "for cube-single"),
         (["evaluate", "RUN", "--tasks", "official"], "has held-out and lewm"),
         (["evaluate", "RUN", "--episodes", "2000"], "has 1000 pairs"),
         (["evaluate", "RUN", "--radii", "9"], "recalls 5 actions"),

@@ -10,10 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from cogmap.choices import LATER
 from cogmap.errors import CogmapError
 from cogmap.planning.settings import Planning
+from cogmap.reproduce import rivals
 from cogmap.reproduce.grid import Job, outstanding, read_cells, run_grid
 from cogmap.reproduce.page import replace_section
 from cogmap.reproduce.scale import Scale
@@ -214,6 +216,22 @@ def test_a_worker_ends_with_a_study_that_was_killed(tmp_path):
         time.sleep(0.1)
     os.kill(worker, 9)
     raise AssertionError("the worker went on")
+
+
+def test_a_rivals_cell_of_a_cpu_is_not_one_of_a_gpu_and_proofs_learn_longer(monkeypatch):
+    sizes, known = {}, {}
+    for device in ("cpu", "cuda"):
+        monkeypatch.setattr(rivals.devices, "pick", lambda asked: torch.device(asked))
+        made = [
+            rivals.rival(Scale(device=device), "large", "qrl", walk, 0)
+            for walk in ("actions", "navigate")
+        ]
+        known[device] = {job.fingerprint for job in made}
+        told = [job.arguments["settings"].rival for job in made]
+        sizes[device] = [(training.size, training.steps) for training in told]
+    assert not known["cpu"] & known["cuda"]
+    assert sizes["cpu"] == [("small", 20_000), ("small", 60_000)]
+    assert sizes["cuda"] == [("ogbench", 1_000_000)] * 2
 
 
 def test_a_setting_that_came_later_leaves_hashes_alone_until_it_is_set():

@@ -88,6 +88,6 @@ def test_no_episodes_are_refused_in_one_line(tmp_path):
 
 
 def test_a_part_that_was_cut_short_is_named(tmp_path, monkeypatch):
-    (tmp_path / "expert-0-0.npz").write_bytes(b"PK cut short")
-    with pytest.raises(CogmapError, match="expert-0-0.npz is truncated"):
+    (tmp_path / "expert-0-0-0.npz").write_bytes(b"PK cut short")
+    with pytest.raises(CogmapError, match="expert-0-0-0.npz is truncated"):
         record(tmp_path, {"expert": 1}, seed=0)

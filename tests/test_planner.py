@@ -276,9 +276,7 @@ def test_a_place_is_known_again_by_its_first_numbers_where_the_others_are_the_pa
 
 def test_a_memory_counts_each_place_once_and_what_was_done_there_as_often_as_it_was():
     rng = np.random.default_rng(0)
-    places = rng.integers(8, size=(200, 2)).astype(
-        np.float32
-    )  # more than there is room for at first
+    places = rng.integers(8, size=(200, 2)).astype(np.float32)  # more than there is room for
     chosen = rng.integers(3, size=200).tolist()
     memory = Memory(list(np.c_[places, rng.random(200)][:50]), chosen[:50])
     memory.spots(2, 3)

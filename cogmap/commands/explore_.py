@@ -12,7 +12,7 @@ from cogmap.cli import Explore
 from cogmap.commands.worlds import bars
 from cogmap.data.trajectories import Trajectories
 from cogmap.envs.album import Album
-from cogmap.envs.camera import check_camera
+from cogmap.envs.camera import SIZE, check_camera
 from cogmap.envs.guided import collect_navigate
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
@@ -27,6 +27,8 @@ def run(settings: Explore) -> None:
         return
     if settings.maze is None:
         raise CogmapError("give --maze, or --world.")
+    if settings.size != Explore(out=settings.out).size:
+        raise CogmapError(f"--size is for cube-single; a maze is drawn at {SIZE} pixels a side.")
     maze = Maze.load(settings.maze)
     check_new_folder(settings.out)
     if settings.observation == "image" and Album.packaged(maze) is None:
@@ -45,7 +47,6 @@ def run(settings: Explore) -> None:
 def handle(settings: Explore) -> None:
     """Episodes of the cube's oracle; an interrupted recording goes on where it stopped."""
     from cogmap.envs.arm import ogbench_cube
-    from cogmap.envs.cube_run import SIZE
     from cogmap.envs.handling import record
 
     if settings.maze is not None:
@@ -57,7 +58,9 @@ def handle(settings: Explore) -> None:
     if (settings.out / "meta.json").exists():
         raise CogmapError(f"{settings.out} holds a dataset already; choose another --out.")
     ogbench_cube()
-    frames = SIZE if settings.observation == "image" else 0
+    if settings.size != SIZE and settings.observation == "state":
+        raise CogmapError(f"size={settings.size}: states have no pixels; give --observation image.")
+    frames = settings.size if settings.observation == "image" else 0
     episodes = {settings.policy: settings.episodes}
     bar = bars("episodes of the oracle", "part")
     record(settings.out, episodes, seed=settings.seed, frames=frames, progress=bar)

@@ -127,7 +127,7 @@ def record(
         raise CogmapError("no episodes to record; give at least one.")
     folder.mkdir(parents=True, exist_ok=True)
     parts = [
-        (folder / f"{policy}-{seed}-{begin}.npz", policy, seed, numbers, frames)
+        (folder / f"{policy}-{frames}-{seed}-{begin}.npz", policy, seed, numbers, frames)
         for policy, count in wanted.items()
         for begin in range(0, count, PART)
         for numbers in [range(begin, min(begin + PART, count))]

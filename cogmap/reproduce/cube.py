@@ -58,7 +58,7 @@ def cube(scale: Scale) -> list[Job]:
 
 
 def cube_pictures(scale: Scale) -> list[Job]:
-    """The same from pictures: two mixtures, and one of them of more episodes, seen better, too.
+    """The same from pictures: two mixtures; one of them also of more episodes, seen longer, noisy.
 
     Some models also see OGBench's own pixels.
     """
