@@ -196,17 +196,14 @@ def test_a_run_that_cannot_see_so_is_refused_before_anything_is_written(tmp_path
         sight=SightTraining(frames=2), temporal=cogmap.TemporalTraining(tau_max=8)
     )
     tied = cogmap.TemporalTraining(tau_max=8, tied=True)
-    noise = cogmap.RunSettings(
-        exploration=cogmap.Exploration(walk_steps=200, action_steps=50),
-        temporal=cogmap.TemporalTraining(tau_max=8, steps=1, noise=0.1),
-    )
+    noise = cogmap.RunSettings(temporal=cogmap.TemporalTraining(tau_max=8, steps=1, noise=0.1))
     maze = cogmap.PointMaze(cogmap.Maze.load("medium"))
     seeing = cogmap.PointMaze(cogmap.Maze.load("medium"), observation="image")
     for words, world, told, folder in (
         ("are no pictures", maze, settings, None),
         ("is not recorded", seeing, settings, None),
         ("is not recorded", None, settings, "blind"),
-        ("have no numbers to be off", seeing, noise, None),
+        ("have no numbers to be off", None, noise, "seen"),
         ("a goal is one picture", None, dataclasses.replace(settings, temporal=tied), "seen"),
     ):
         where = None if folder is None else tmp_path / folder
