@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,7 +27,8 @@ from cogmap.errors import CogmapError
 from cogmap.progress import Progress
 
 Statistics = dict[str, Tensor]
-Losses = Tensor | Mapping[str, Tensor]  # one for all parameters, or one for each part
+# One for all parameters, or one for each part; None where the gradients are set already.
+Losses = Tensor | Mapping[str, Tensor] | None
 Loss = Callable[[], tuple[Losses, Statistics]]
 Schedule = Callable[[int, int], float]  # share of the peak learning rate, of step and steps
 
@@ -104,10 +106,11 @@ def train(
     folder: Path,
     progress: Progress = iter,
     track: Track = untracked,
-    before_saving: Callable[[], None] = lambda: None,
+    save: Callable[[], None] | None = None,
     parts: Mapping[str, Part] | None = None,
     schedule: Schedule = one_cycle,
     after_step: Callable[[], None] = lambda: None,
+    adam: Callable[[list[dict[str, Any]]], torch.optim.Optimizer] | None = None,
     capture: bool = True,
 ) -> None:
     """Minimises `loss`, which draws its own batch from `generator`, and keeps `folder` loadable.
@@ -115,9 +118,10 @@ def train(
     `config` is the model's shape, written beside its weights. With `parts`, only their parameters
     are trained, and the loss may return one loss for each by name: the same Lagrangian with two
     signs trains a model and its multiplier. `after_step` follows every update, without gradients;
-    what it changes must be in the model's state_dict, which is what a checkpoint keeps. On a CUDA
-    device both run as one graph: a loss or hook that waits for a tensor's value, or reads host
-    memory, needs capture=False.
+    what it changes must be in the model's state_dict, which is what a checkpoint keeps. `save`
+    writes the weights, where they are not to lie in `folder` as they are; `adam` makes an AdamW of
+    parameter groups, if not torch's own. On a CUDA device an update is one graph: a loss or hook
+    that waits for a tensor's value, or reads host memory, needs capture=False.
 
     Resumes from folder/training_state.pt where there is one; the result is the same as without
     the interruption (tests/test_training.py).
@@ -138,7 +142,8 @@ def train(
         {"params": owned[name], "lr": rates[name], "weight_decay": part.weight_decay}
         for name, part in parts.items()
     ]
-    optimiser = torch.optim.AdamW(groups, fused=True, capturable=device.type == "cuda")
+    adam = adam or partial(torch.optim.AdamW, fused=True, capturable=device.type == "cuda")
+    optimiser = adam(groups)
     first = 0
     if (state := runs.load_state(folder)) is not None:
         first = state["step"]
@@ -158,18 +163,21 @@ def train(
 
     def step() -> Statistics:
         value, statistics = objective()
-        optimiser.zero_grad(set_to_none=False)
-        reported = descend(value, owned)
+        if value is not None:
+            optimiser.zero_grad(set_to_none=False)
+            statistics = descend(value, owned) | statistics
         optimiser.step()
         with torch.no_grad():
             after_step()
-        return reported | statistics
+        return statistics
 
     def checkpoint(done: int) -> None:
         if rank.number > 0:
             return
-        before_saving()
-        runs.save_weights(folder, model, config)
+        if save is None:
+            runs.save_weights(folder, model, config)
+        else:
+            save()
         values: dict[str, Any] = {"step": done, "generator": generator.get_state()}
         values |= {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
         runs.save_state(folder, values)
@@ -180,10 +188,13 @@ def train(
     devices.forget_peak(device)
     if capture and device.type == "cuda" and rank.of == 1 and first < settings.steps:
         step = captured(step, model, optimiser, generator)
+    told: dict[str, float] = {}  # rates as the device knows them
     began = time.perf_counter()
     for number in progress(range(first, settings.steps)):
         for name, part in parts.items():
-            rates[name].fill_(part.learning_rate * schedule(number, settings.steps))
+            if (rate := part.learning_rate * schedule(number, settings.steps)) != told.get(name):
+                rates[name].fill_(rate)
+                told[name] = rate
         statistics = step()
         done = number + 1
         if done % REPORT_EVERY == 0 or done == settings.steps:
@@ -202,7 +213,9 @@ def train(
     model.eval()
 
 
-def descend(losses: Losses, parts: Mapping[str, list[nn.Parameter]]) -> Statistics:
+def descend(
+    losses: Tensor | Mapping[str, Tensor], parts: Mapping[str, list[nn.Parameter]]
+) -> Statistics:
     """Adds each loss's gradient to the parameters it is for; the losses by their reported names."""
     if isinstance(losses, Tensor):
         losses.backward()

@@ -58,7 +58,7 @@ class CRL(Method):
         right = logits.detach().mean(0).argmax(1) == torch.arange(len(here), device=here.device)
         return {
             "critic": F.binary_cross_entropy_with_logits(logits, own),
-            "actor": climbing(mean, batch.actions, worth, self.settings.alpha),
+            "actor": climbing(mean, batch.actions, worth, self.alpha),
         }, {"told_apart": right.float().mean()}
 
     def mean(self, observations: Tensor, goals: Tensor) -> Tensor:

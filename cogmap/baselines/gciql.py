@@ -38,12 +38,12 @@ class GCIQL(Method):
         return {"value": self.v, "critic": self.q, "actor": self.actor}
 
     def losses(self, batch: Batch) -> tuple[dict[str, Tensor], Statistics]:
-        settings, here, goals = self.settings, batch.observations, batch.value_goals
+        here, goals = batch.observations, batch.value_goals
         value = self.value(here, goals)
         with torch.no_grad():
             q = self.slow_q(here, goals, batch.actions).amin(0)[:, 0]
             later = (1 - batch.there) * self.value(batch.next_observations, goals)
-            backed_up = batch.rewards + settings.discount * later
+            backed_up = batch.rewards + self.discount * later
         gap = q - value
         q_error = self.q(here, goals, batch.actions)[..., 0] - backed_up
 
@@ -52,9 +52,9 @@ class GCIQL(Method):
 
         mean = self.actor(here, batch.actor_goals)
         return {
-            "value": expectile_loss(gap, gap, settings.expectile).mean(),
+            "value": expectile_loss(gap, gap, self.expectile).mean(),
             "critic": q_error.square().sum(0).mean(),
-            "actor": climbing(mean, batch.actions, worth, settings.alpha),
+            "actor": climbing(mean, batch.actions, worth, self.alpha),
         }, {"value_mean": value.detach().mean()}
 
     def after_step(self) -> None:

@@ -44,11 +44,11 @@ class HILP(Method):
         return {"phi": self.phi, "value": self.v, "critic": self.q, "actor": self.actor}
 
     def losses(self, batch: Batch) -> tuple[dict[str, Tensor], Statistics]:
-        settings, here, after = self.settings, batch.observations, batch.next_observations
+        here, after = batch.observations, batch.next_observations
         values = -apart(*self.phi(torch.cat([here, batch.value_goals])).chunk(2, dim=1))
         with torch.no_grad():
             slow = self.slow_phi(torch.cat([here, after, batch.value_goals])).chunk(3, dim=1)
-            going = settings.discount * (1 - batch.there)
+            going = self.discount * (1 - batch.there)
             later = -apart(slow[1], slow[2])
             backed_up = batch.rewards + going * later
             low_estimate = batch.rewards + going * later.amin(0)
@@ -63,10 +63,10 @@ class HILP(Method):
         gap, error = q - value, backed_up - values
         mean = self.actor(here, skill)
         return {
-            "phi": expectile_loss(advantage, error, settings.expectile).sum(0).mean(),
+            "phi": expectile_loss(advantage, error, self.expectile).sum(0).mean(),
             "value": expectile_loss(gap, gap, SKILL_EXPECTILE).mean(),
             "critic": q_error.square().sum(0).mean(),
-            "actor": imitating(mean, batch.actions, gap, settings.alpha),
+            "actor": imitating(mean, batch.actions, gap, self.alpha),
         }, {"value_mean": values.detach().mean()}
 
     def after_step(self) -> None:

@@ -54,27 +54,31 @@ class HIQL(Method):
         return {"value": self.ahead, "high": self.high, "low": self.low}
 
     def losses(self, batch: Batch) -> tuple[dict[str, Tensor], Statistics]:
-        settings, here, after = self.settings, batch.observations, batch.next_observations
+        here, after = batch.observations, batch.next_observations
         ahead, goals = self.ahead, batch.value_goals
         phi = ahead.subgoal(here, goals)
         values = ahead.v(here, phi)[..., 0]  # (2, B)
         with torch.no_grad():
             # The target tells which errors count more, the online value what the errors are.
-            going = settings.discount * (1 - batch.there)
+            going = self.discount * (1 - batch.there)
             later = self.slow_v(after, ahead.subgoal(after, goals))[..., 0]
             backed_up = batch.rewards + going * later
             low_estimate = batch.rewards + going * later.amin(0)
             advantage = low_estimate - self.slow_v(here, phi)[..., 0].mean(0)
-            low_gain = self.value(after, batch.soon) - self.value(here, batch.soon)
-            high_gain = self.value(batch.towards, batch.actor_goals)
-            high_gain -= self.value(here, batch.actor_goals)
-            towards, soon = (ahead.subgoal(here, row) for row in (batch.towards, batch.soon))
+            # All that the policies ask of the value and of phi, at once.
+            reached = torch.cat([after, here, batch.towards, here, here])
+            sought = [batch.soon, batch.soon, batch.actor_goals, batch.actor_goals, batch.towards]
+            seen = ahead.subgoal(reached, torch.cat(sought))
+            _, soon, _, _, towards = seen.chunk(5)
+            pairs = 4 * len(here)
+            found = ahead.v(reached[:pairs], seen[:pairs])[..., 0].mean(0).chunk(4)
+            low_gain, high_gain = found[0] - found[1], found[2] - found[3]
         error = backed_up - values
         high, low = self.high(here, batch.actor_goals), self.low(here, soon)
         return {
-            "value": expectile_loss(advantage, error, settings.expectile).sum(0).mean(),
-            "high": imitating(high, towards, high_gain, settings.alpha),
-            "low": imitating(low, batch.actions, low_gain, settings.alpha),
+            "value": expectile_loss(advantage, error, self.expectile).sum(0).mean(),
+            "high": imitating(high, towards, high_gain, self.alpha),
+            "low": imitating(low, batch.actions, low_gain, self.alpha),
         }, {"value_mean": values.detach().mean()}
 
     def after_step(self) -> None:

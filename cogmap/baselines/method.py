@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from cogmap.baselines.goals import Batch
@@ -31,9 +32,16 @@ class Shape:
 class Method(nn.Module):
     """A rival. Subclasses define `losses`, `mean` and, where they know one, `value`."""
 
+    # As tensors, so that several runs that are trained as one can have each its own (stack.py).
+    discount: Tensor
+    alpha: Tensor
+    expectile: Tensor
+
     def __init__(self, shape: Shape, settings: RivalTraining) -> None:
         super().__init__()
         self.shape, self.settings = shape, settings
+        for name in ("discount", "alpha", "expectile"):
+            self.register_buffer(name, torch.tensor(getattr(settings, name)), persistent=False)
 
     @property
     def parts(self) -> Mapping[str, nn.Module]:
@@ -43,6 +51,9 @@ class Method(nn.Module):
     def losses(self, batch: Batch) -> tuple[dict[str, Tensor], Statistics]:
         """One loss for each part, and named statistics. -> (), ()"""
         raise NotImplementedError
+
+    def forward(self, batch: Batch) -> tuple[dict[str, Tensor], Statistics]:
+        return self.losses(batch)
 
     def after_step(self) -> None:
         """Moves targets, where there are any."""

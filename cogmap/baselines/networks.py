@@ -12,24 +12,59 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from cogmap.baselines import fused
+
 DEPTH = 3  # hidden layers
 TARGET_RATE = 0.005  # of the way, in each update, that targets follow what they are copies of
 WEIGHT_MOST = 100.0  # of an advantage's exponential
+NORM_EPS = 1e-6
 
 
-def perceptron(sizes: Sequence[int], *, norm: bool, ends: bool = True) -> nn.Sequential:
-    """Linear, GELU and, in values, LayerNorm by turns. `ends`: the last layer is linear."""
-    layers: list[nn.Module] = []
-    for number, (before, after) in enumerate(zip(sizes, sizes[1:]), start=1):
-        linear = nn.Linear(before, after)
-        nn.init.xavier_uniform_(linear.weight)
-        nn.init.zeros_(linear.bias)
-        layers.append(linear)
-        if number < len(sizes) - 1 or not ends:
-            layers.append(nn.GELU(approximate="tanh"))
-            if norm:
-                layers.append(nn.LayerNorm(after, eps=1e-6))
-    return nn.Sequential(*layers)
+class Dense(nn.Module):
+    """A linear layer of each of K networks side by side."""
+
+    def __init__(self, copies: int, inputs: int, outputs: int, *, gain: float = 1.0) -> None:
+        super().__init__()
+        each = [nn.init.xavier_uniform_(torch.empty(inputs, outputs), gain) for _ in range(copies)]
+        self.weight = nn.Parameter(torch.stack(each))
+        self.bias = nn.Parameter(torch.zeros(copies, 1, outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(K, B, inputs) -> (K, B, outputs)"""
+        return x @ self.weight + self.bias
+
+
+class Hidden(Dense):
+    """A linear layer, GELU and, in values, LayerNorm."""
+
+    def __init__(self, copies: int, inputs: int, outputs: int, *, norm: bool) -> None:
+        super().__init__(copies, inputs, outputs)
+        self.norm = norm
+        if norm:
+            self.gain = nn.Parameter(torch.ones(copies, 1, outputs))
+            self.shift = nn.Parameter(torch.zeros(copies, 1, outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.gelu(super().forward(x), approximate="tanh")
+        if not self.norm:
+            return x
+        return F.layer_norm(x, x.shape[-1:], eps=NORM_EPS) * self.gain + self.shift
+
+
+class Perceptrons(nn.Sequential):
+    """K networks of hidden layers and a linear one of `gain`."""
+
+    def __init__(self, copies: int, sizes: Sequence[int], *, norm: bool, gain: float = 1.0) -> None:
+        *hidden, last = zip(sizes, sizes[1:])
+        layers = [Hidden(copies, before, after, norm=norm) for before, after in hidden]
+        super().__init__(*layers, Dense(copies, *last, gain=gain))
+        self.norm = norm
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(K, B, n) -> (K, B, m)"""
+        if fused.usable(x):
+            return fused.perceptrons(x, list(self.parameters()), norm=self.norm)
+        return super().forward(x)
 
 
 class Value(nn.Module):
@@ -37,13 +72,13 @@ class Value(nn.Module):
 
     def __init__(self, inputs: int, width: int, *, copies: int = 1, outputs: int = 1) -> None:
         super().__init__()
-        sizes = [inputs, *[width] * DEPTH, outputs]
-        self.copies = nn.ModuleList(perceptron(sizes, norm=True) for _ in range(copies))
+        self.copies = copies
+        self.nets = Perceptrons(copies, [inputs, *[width] * DEPTH, outputs], norm=True)
 
     def forward(self, *inputs: Tensor) -> Tensor:
         """(B, ...) each -> (K, B, outputs)"""
         joined = torch.cat(inputs, dim=-1)
-        return torch.stack([net(joined) for net in self.copies])
+        return self.nets(joined.expand(self.copies, *joined.shape))
 
 
 class Actor(nn.Module):
@@ -51,14 +86,11 @@ class Actor(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, width: int) -> None:
         super().__init__()
-        self.trunk = perceptron([inputs, *[width] * DEPTH], norm=False, ends=False)
-        self.mean = nn.Linear(width, outputs)
-        nn.init.xavier_uniform_(self.mean.weight, gain=0.1)
-        nn.init.zeros_(self.mean.bias)
+        self.net = Perceptrons(1, [inputs, *[width] * DEPTH, outputs], norm=False, gain=0.1)
 
     def forward(self, *inputs: Tensor) -> Tensor:
         """(B, ...) each -> (B, outputs)"""
-        return self.mean(self.trunk(torch.cat(inputs, dim=-1)))
+        return self.net(torch.cat(inputs, dim=-1)[None])[0]
 
 
 def log_likelihood(mean: Tensor, value: Tensor) -> Tensor:
@@ -66,20 +98,20 @@ def log_likelihood(mean: Tensor, value: Tensor) -> Tensor:
     return -0.5 * ((value - mean).square() + math.log(2 * math.pi)).sum(-1)
 
 
-def expectile_loss(advantage: Tensor, error: Tensor, expectile: float) -> Tensor:
+def expectile_loss(advantage: Tensor, error: Tensor, expectile: Tensor | float) -> Tensor:
     """Squares of errors, those with an advantage counting `expectile`, the others the rest. (B,)"""
     weight = torch.where(advantage >= 0, expectile, 1 - expectile)
     return weight * error.square()
 
 
-def imitating(mean: Tensor, actions: Tensor, advantage: Tensor, alpha: float) -> Tensor:
+def imitating(mean: Tensor, actions: Tensor, advantage: Tensor, alpha: Tensor) -> Tensor:
     """Advantage-weighted regression: what was done, as much as it was of advantage. -> ()"""
     weight = (alpha * advantage).exp().clamp(max=WEIGHT_MOST).detach()
     return -(weight * log_likelihood(mean, actions)).mean()
 
 
 def climbing(
-    mean: Tensor, actions: Tensor, worth: Callable[[Tensor], Tensor], alpha: float
+    mean: Tensor, actions: Tensor, worth: Callable[[Tensor], Tensor], alpha: Tensor
 ) -> Tensor:
     """DDPG with behavioural cloning: what is worth most, but like what was done. -> ()"""
     q = worth(mean.clamp(-1, 1))
@@ -93,6 +125,8 @@ def iqe(x: Tensor, y: Tensor) -> Tensor:
 
     Taken by where they begin, each adds what lies beyond all before it.
     """
+    if fused.usable(x):
+        return fused.iqe(x, y)
     begins, order = x.sort(dim=-1)
     ends = torch.maximum(x, y).gather(-1, order)
     covered = F.pad(ends.cummax(-1).values[..., :-1], (1, 0), value=-math.inf)

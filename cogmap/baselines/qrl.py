@@ -98,7 +98,7 @@ class QRL(Method):
         return {
             "model": stretched + multiplier.detach() * excess + off,
             "multiplier": multiplier * (SLACK - excess.detach()),
-            "actor": climbing(mean, batch.actions, worth, self.settings.alpha),
+            "actor": climbing(mean, batch.actions, worth, self.alpha),
         }, {"distance": far.detach().mean(), "one_step": step.detach().mean()}
 
     def mean(self, observations: Tensor, goals: Tensor) -> Tensor:

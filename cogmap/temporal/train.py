@@ -202,9 +202,10 @@ def train_temporal(
 
     bank = reference(data, seed=seed)[0] if model.eye is not None else None
 
-    def refresh() -> None:
+    def save() -> None:
         if bank is not None:  # the eye has changed what the reference looks like
             fill_bank(model, bank)
+        runs.save_weights(folder, model, model.config)
 
     train(
         model,
@@ -215,7 +216,7 @@ def train_temporal(
         folder=folder,
         progress=progress,
         track=track,
-        before_saving=refresh,
+        save=save,
     )
     return model
 
