@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from cogmap import devices, runs
 from cogmap.baselines.goals import check_rows
 from cogmap.baselines.method import Method
 from cogmap.baselines.settings import MethodName
-from cogmap.baselines.train import METHODS, Member, load_rival, train_rival, train_together
+from cogmap.baselines.train import METHODS, load_rival, train_rival
 from cogmap.choices import Device
 from cogmap.config import RunConfig
 from cogmap.data.trajectories import Trajectories
@@ -156,43 +156,6 @@ def train(
     check(world, config)
     config.write(folder)
     return _run(world, config, folder, bars, track)
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a run of a rival is made of."""
-
-    world: World
-    settings: RunSettings
-    folder: Path
-    data: Path
-
-
-def train_several(
-    method: MethodName,
-    several: Sequence[Run],
-    folder: str | Path,
-    *,
-    bars: Bars = no_bars,
-    track: Tracker = no_tracker,
-) -> list[Rival]:
-    """Makes several run folders, each as `train` does, by one training (baselines/stack.py).
-
-    What it resumes from lies in `folder`; called again it goes on.
-    """
-    data = {run.data: Trajectories.load(run.data) for run in several}
-    members = []
-    for run in several:
-        settings = settled(run.settings, method)
-        config = RunConfig.new(settings, run.world.describe(), data=run.data, method=method)
-        if not (run.folder / "config.json").exists():
-            check(run.world, config)
-            config.write(run.folder)
-        own = run.folder / MODEL
-        members.append(Member(data[run.data], settings.rival, settings.seed, own))
-    device, bar = several[0].settings.device, bars(method, "update")
-    train_together(method, members, Path(folder), device=device, progress=bar, track=track(MODEL))
-    return [Rival.load(run.folder, world=run.world, device=device) for run in several]
 
 
 def settled(settings: RunSettings, method: MethodName) -> RunSettings:

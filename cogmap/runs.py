@@ -14,7 +14,7 @@ import dataclasses
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -102,6 +102,12 @@ def settings_from(kind: type[T], values: Any, *, where: str) -> T:
         raise CogmapError(f"{where}: {error}.") from None
 
 
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """A file of lines, replaced whole."""
+    text = "".join(line + "\n" for line in lines)
+    replace_file(path, lambda temporary: temporary.write_text(text))
+
+
 def append_line(path: Path, row: dict[str, Any]) -> None:
     """One more JSON line at the end of a file."""
     try:
@@ -112,13 +118,17 @@ def append_line(path: Path, row: dict[str, Any]) -> None:
         raise CogmapError(f"cannot write {path}: {error.strerror}.") from None
 
 
-def trim_metrics(folder: Path, step: int) -> None:
-    """Drops reports from after a step: a run resumed there will write them again."""
+def trim_metrics(folder: Path, step: int) -> float:
+    """Drops reports from after a step: a run resumed there will write them again.
+
+    Returns the seconds of training that had gone by then.
+    """
     path = folder / "metrics.jsonl"
-    if path.exists():
-        lines = [line for line in path.read_text().splitlines() if json.loads(line)["step"] <= step]
-        text = "".join(line + "\n" for line in lines)
-        replace_file(path, lambda temporary: temporary.write_text(text))
+    if not path.exists():
+        return 0.0
+    lines = [line for line in path.read_text().splitlines() if json.loads(line)["step"] <= step]
+    write_lines(path, lines)
+    return json.loads(lines[-1]).get("seconds", 0.0) if lines else 0.0
 
 
 def save_weights(folder: Path, model: torch.nn.Module, config: Any) -> None:

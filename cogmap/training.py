@@ -158,8 +158,7 @@ def train(
             ) from None
         for group, rate in zip(optimiser.param_groups, rates.values()):
             group["lr"] = rate  # the loaded one is a copy that the schedule would not reach
-    if rank.number == 0:
-        runs.trim_metrics(folder, first)
+    before = runs.trim_metrics(folder, first) if rank.number == 0 else 0.0
 
     def step() -> Statistics:
         value, statistics = objective()
@@ -192,9 +191,9 @@ def train(
     began = time.perf_counter()
     for number in progress(range(first, settings.steps)):
         for name, part in parts.items():
-            if (rate := part.learning_rate * schedule(number, settings.steps)) != told.get(name):
-                rates[name].fill_(rate)
-                told[name] = rate
+            if (peak := part.learning_rate * schedule(number, settings.steps)) != told.get(name):
+                rates[name].fill_(peak)
+                told[name] = peak
         statistics = step()
         done = number + 1
         if done % REPORT_EVERY == 0 or done == settings.steps:
@@ -203,7 +202,7 @@ def train(
                 raise ValueError(f"a statistic is called {taken.pop()}, as a column is already")
             row = {"step": done} | row
             row = _averaged(row, device)
-            row["seconds"] = round(time.perf_counter() - began, 3)
+            row["seconds"] = round(before + time.perf_counter() - began, 3)
             row["memory"] = round(devices.peak_memory(device) / 2**30, 3)  # GiB
             if rank.number == 0:
                 runs.append_line(folder / "metrics.jsonl", row)

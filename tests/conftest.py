@@ -3,7 +3,11 @@
 import os
 
 import pytest
+import torch
 from browsing import CHROMIUM
+
+if not torch.cuda.is_available():  # before anything imports Triton, which asks once
+    os.environ["TRITON_INTERPRET"] = "1"
 
 LONGEST = (
     "test_studies",

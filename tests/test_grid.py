@@ -50,6 +50,43 @@ def grid(folder, values):
     ]
 
 
+def note_all(jobs):
+    """Several trainings by one call."""
+    for told in jobs:
+        note(**told)
+    with (jobs[0]["folder"] / "calls").open("a") as file:
+        file.write(f"{len(jobs)}\n")
+
+
+def test_trainings_of_a_kind_are_done_by_one_call(tmp_path):
+    def made(name, alike):
+        told = {"folder": tmp_path, "name": name}
+        return Job(name, note, told, together=note_all, alike=alike)
+
+    models = [made("a", "x"), made("b", "y"), made("c", "x")]
+    cells = [
+        Job(f"cell {m.name}", count, {"folder": tmp_path, "value": m.name}, (m,), measures=True)
+        for m in models
+    ]
+    found = run_grid(cells, tmp_path / "rows.jsonl", command="test")
+    assert sorted(found) == ["cell a", "cell b", "cell c"]
+    assert [rows[0]["value"] for rows in found.values()] == ["a", "b", "c"]
+    assert sorted(lines(tmp_path / "trained")) == ["a", "b", "c"]
+    assert sorted(lines(tmp_path / "calls")) == ["1", "2"]
+
+
+def test_what_is_measured_elsewhere_is_kept_and_not_done(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    [cell] = grid(tmp_path, [1])
+    elsewhere = replace(cell, elsewhere=True)
+    assert outstanding([elsewhere], {}) == []
+    assert run_grid([elsewhere], path, command="test") == {}
+    run_grid([cell], path, command="test")
+    assert list(run_grid([elsewhere], path, command="test")) == ["cell1"]
+    other = replace(elsewhere, arguments=elsewhere.arguments | {"value": 2})  # with other settings
+    assert run_grid([other], path, command="test") == {} and len(lines(path)) == 1
+
+
 def lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
@@ -232,6 +269,22 @@ def test_a_rivals_cell_of_a_cpu_is_not_one_of_a_gpu_and_proofs_learn_longer(monk
     assert not known["cpu"] & known["cuda"]
     assert sizes["cpu"] == [("small", 20_000), ("small", 60_000)]
     assert sizes["cuda"] == [("ogbench", 1_000_000)] * 2
+
+
+def test_rivals_of_a_gpu_are_trained_as_one_and_those_of_a_cpu_stay_in_the_table(monkeypatch):
+    monkeypatch.setattr(rivals.devices, "pick", lambda asked: torch.device(asked))
+    tasks = {device: rivals.rivals(Scale(device=device, seeds=2)) for device in ("cpu", "cuda")}
+    for device, size in (("cpu", "small"), ("cuda", "ogbench")):
+        sizes = {task.about.get("size") for task in tasks[device] if not task.elsewhere}
+        assert sizes == {size, None}  # ours has none
+        kept = [task for task in tasks[device] if task.elsewhere]
+        assert {task.about["size"] for task in kept} == {"ogbench", "small"} - {size}
+    here, there = ({task.name: task.fingerprint for task in tasks[d]} for d in ("cpu", "cuda"))
+    rows_of_rivals = [name for name in here if "cogmap" not in name]
+    assert all(here[name] == there[name] for name in rows_of_rivals)
+    trainings = [t.needs[0] for t in tasks["cuda"] if t.about.get("size") == "ogbench"]
+    assert {job.alike for job in trainings} >= {"qrl actions", "qrl navigate", "gcbc actions"}
+    assert all(job.together is rivals.work.rivals_together for job in trainings)
 
 
 def test_a_setting_that_came_later_leaves_hashes_alone_until_it_is_set():

@@ -22,6 +22,7 @@ ORDER = [
     ("config",),
     ("envs",),
     ("controller", "checks", "rival"),
+    ("several",),
     ("agent",),
     ("pipeline",),
     ("evaluation",),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from cogmap.baselines.goals import Rows, mixed
+from cogmap.baselines.goals import Rows, check_rows, mixed
 from cogmap.baselines.networks import expectile_loss, follow
 from cogmap.baselines.qrl import SLACK
 from cogmap.baselines.settings import RivalTraining
@@ -45,21 +45,25 @@ def trained(method, data, folder, *, steps, **settings):
     return train_rival(method, data, told, folder, seed=0, device="cpu")
 
 
+def drawn(data, settings, size):
+    rows = Rows(data, settings)
+    return rows.batch(*rows.chances(size, torch.Generator().manual_seed(0)))
+
+
 def test_goals_are_drawn_by_their_shares_and_later_ones_from_the_same_episode():
     seen = np.arange(40.0).reshape(4, 10, 1)
-    rows = Rows(rows_of(seen, np.zeros((4, 10, 1))))
     settings = RivalTraining(discount=0.8, subgoal_steps=3).settled("gciql", fast=False)
     settings = replace(settings, subgoal_steps=3, value_goals=(0.2, 0.5, 0.3))
-    batch = rows.batch(200_000, settings, torch.Generator().manual_seed(0))
+    batch = drawn([rows_of(seen, np.zeros((4, 10, 1)))], [settings], 200_000)
     here, goal, pursued, soon = (
-        part[:, 0].long()
+        part[0, :, 0].long()
         for part in (batch.observations, batch.value_goals, batch.actor_goals, batch.soon)
     )
     last = here // 10 * 10 + 9
-    assert (here < last).all() and (batch.next_observations[:, 0] == here + 1).all()
+    assert (here < last).all() and (batch.next_observations[0, :, 0] == here + 1).all()
     # Any row may be the present one or later in its episode: 1 of 36, and 4 of 36 on average.
     assert (goal == here).float().mean().item() == pytest.approx(0.2 + 0.3 / 36, abs=0.005)
-    assert (batch.there == (goal == here)).all()
+    assert (batch.there[0] == (goal == here)).all()
     same = goal // 10 == here // 10
     assert same.float().mean().item() == pytest.approx(0.7 + 0.3 / 4, abs=0.005)
     # One step on with chance 1 - 0.8, but for random goals and where the episode ends.
@@ -68,14 +72,14 @@ def test_goals_are_drawn_by_their_shares_and_later_ones_from_the_same_episode():
     assert share == pytest.approx(0.5 * 0.2 + 0.3 / 36, abs=0.01)
     assert ((pursued > here) & (pursued <= last)).all()
     assert (soon == torch.minimum(here + 3, last)).all()
-    assert (batch.towards[:, 0] == torch.minimum(soon, pursued)).all()
+    assert (batch.towards[0, :, 0] == torch.minimum(soon, pursued)).all()
 
 
 def test_geometric_goals_lie_as_far_as_the_discount_says():
-    rows = Rows(rows_of(np.arange(5000.0).reshape(1, -1, 1), np.zeros((1, 5000, 1))))
+    data = rows_of(np.arange(5000.0).reshape(1, -1, 1), np.zeros((1, 5000, 1)))
     settings = RivalTraining(discount=0.9).settled("crl", fast=False)
-    batch = rows.batch(100_000, settings, torch.Generator().manual_seed(0))
-    ahead = (batch.value_goals - batch.observations)[:, 0]
+    batch = drawn([data], [settings], 100_000)
+    ahead = (batch.value_goals - batch.observations)[0, :, 0]
     assert ahead.min() == 1 and ahead.mean().item() == pytest.approx(10, rel=0.02)
     assert (ahead == 1).float().mean().item() == pytest.approx(0.1, abs=0.005)
 
@@ -215,11 +219,11 @@ def test_a_rival_that_was_stopped_goes_on_as_if_it_had_not_been(method, box, tmp
 def test_what_cannot_be_learned_from_is_said():
     seen = np.zeros((1, 5, 2))
     with pytest.raises(CogmapError, match="no actions"):
-        Rows(replace(rows_of(seen, seen), actions=None))
+        check_rows(replace(rows_of(seen, seen), actions=None))
     with pytest.raises(CogmapError, match="reach 2"):
-        Rows(rows_of(seen, seen + 2))
+        check_rows(rows_of(seen, seen + 2))
     with pytest.raises(CogmapError, match="two rows"):
-        Rows(rows_of(seen.reshape(5, 1, 2), seen.reshape(5, 1, 2)))
+        check_rows(rows_of(seen.reshape(5, 1, 2), seen.reshape(5, 1, 2)))
     with pytest.raises(CogmapError, match="add up to 1"):
         RivalTraining(value_goals=(0.5, 0.5, 0.5))
     with pytest.raises(CogmapError, match="discount"):

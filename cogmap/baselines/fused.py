@@ -86,11 +86,11 @@ class Perceptrons(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, norm: bool, back: bool, *layers: Tensor) -> tuple[Tensor, ...]:
-        x, kept = x.contiguous(), []
+        x, y, kept = x.contiguous(), x, []
         z = product(x.half(), layers[0].half()) if x.shape[-1] > NARROW else None
         for number, (weight, bias, gain, shift) in enumerate(hidden(layers, norm)):
             if number > 0:
-                z = y @ weight.half()  # noqa: F821
+                z = y @ weight.half()
             y, y_back, mean, scale = between(z, x, weight, bias, gain, shift, norm, back)
             kept += [*([] if z is None else [z]), y_back, mean, scale]
         return product(y, layers[-2].half()) + layers[-1], *kept
@@ -130,7 +130,7 @@ class Perceptrons(torch.autograd.Function):
         """Several times N networks are as many networks."""
         size = info.batch_size
         flat = [
-            one.movedim(d, 0).flatten(0, 1) if isinstance(one, Tensor) else one
+            one if d is None else one.movedim(d, 0).flatten(0, 1)  # flags have no such axis
             for one, d in zip(inputs, in_dims)
         ]
         found = Perceptrons.apply(*flat)
@@ -161,12 +161,12 @@ class Union(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Sequence[int | None], *inputs: Any) -> tuple[Any, Any]:
-        both = [one.movedim(d, 0) for one, d in zip(inputs, in_dims)]
+        both = [one if d is None else one.movedim(d, 0) for one, d in zip(inputs, in_dims)]
         return Union.apply(*both), (0, 0, 0)
 
 
 def hidden(layers: Sequence[Tensor], norm: bool) -> list[tuple[Tensor, ...]]:
-    """Weight, bias, gain and shift of each hidden layer; without LayerNorm nobody reads the last."""
+    """Weight, bias, gain and shift of each hidden layer; nobody reads the last two without norm."""
     if norm:
         return [tuple(layers[n : n + 4]) for n in range(0, len(layers) - 2, 4)]
     pairs = [layers[n : n + 2] for n in range(0, len(layers) - 2, 2)]
@@ -179,7 +179,8 @@ def product(a: Tensor, b: Tensor) -> Tensor:
     Where it is thin a compiler makes a few sums of it, which is faster than a matrix product.
     """
     if a.shape[-1] <= THIN:
-        return sum(a[..., k : k + 1].float() * b[..., k : k + 1, :] for k in range(a.shape[-1]))
+        parts = [a[..., k : k + 1].float() * b[..., k : k + 1, :] for k in range(a.shape[-1])]
+        return torch.stack(parts).sum(0)
     if a.shape[-2] <= THIN:
         rows = [(a[..., m, :, None].float() * b).sum(-2) for m in range(a.shape[-2])]
         return torch.stack(rows, dim=-2)

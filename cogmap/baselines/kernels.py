@@ -1,12 +1,16 @@
-"""What lies between two products of a perceptron, as one kernel each way (Triton).
+"""Kernels of a GPU (Triton): what lies between two products of a perceptron, unions of intervals,
+AdamW.
 
-Forwards: bias, GELU, LayerNorm. Backwards: the slopes of all three, and what is summed over rows.
-Inductor keeps intermediate numbers in memory where these recompute them from what comes in, which
-matters: such networks move more bytes than they do arithmetic. Shape letters: N networks, B rows,
-W units; a program handles a few whole rows.
+Between two products, forwards: bias, GELU, LayerNorm; backwards: the slopes of all three, and what
+is summed over rows. Inductor keeps intermediate numbers in memory where these recompute them from
+what comes in, which matters: such networks move more bytes than they do arithmetic. Shape letters:
+N networks, B rows, W units; a program handles a few whole rows.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 import triton
@@ -17,49 +21,69 @@ ROWS = 8  # of a program
 ROWS_BACK, TILES = 4, 4  # on the way back: of a tile, and tiles of a program, which sums over them
 WARPS = 8
 GROUPS = 128  # of intervals, of a program
+NUMBERS = 2048  # of parameters, of a program
 EPS = tl.constexpr(1e-6)
 
 
 @triton.jit
 def _gelu_and_slope(u):
     """Of the tanh form, which is u times a sigmoid."""
-    inner = 1.5957691216057308 * (u + 0.044715 * u * u * u)
-    share = tl.sigmoid(inner)
-    slope = share + u * share * (1 - share) * 1.5957691216057308 * (1 + 0.134145 * u * u)
+    square = u * u
+    # exp(-2 sqrt(2 / pi) (u + 0.044715 u^3)), as a power of 2
+    share = 1.0 / (1.0 + tl.exp2(u * (-2.302208198 - 0.1029432397 * square)))
+    slope = share + u * share * (1.0 - share) * (1.595769122 + 0.2140644488 * square)
     return u * share, slope
 
 
 @triton.jit
-def _before(
-    z, x, weight, bias, net, rows, cols, inside, B, W,
-    INPUTS: tl.constexpr, WIDE: tl.constexpr, R: tl.constexpr,
-):  # fmt: skip
+def _linear(
+    z, x, weight, bias, rows, cols, at, inside, B, W, INPUTS: tl.constexpr, EVEN: tl.constexpr
+):
     """The linear layer's numbers: as they come, or of few inputs made here, exactly. (R, WIDE)"""
-    found = tl.zeros((R, WIDE), dtype=tl.float32)
-    if INPUTS > 0:
-        for n in range(INPUTS):
-            told = tl.load(x + (net * B + rows) * INPUTS + n, mask=rows < B, other=0.0)
-            row = tl.load(weight + (net * INPUTS + n) * W + cols, mask=cols < W, other=0.0)
-            found += told[:, None] * row[None, :]
+    if EVEN:
+        found = tl.load(bias + cols)[None, :]
     else:
-        at = (net * B + rows)[:, None] * W + cols[None, :]
-        found += tl.load(z + at, mask=inside, other=0.0).to(tl.float32)
-    return found + tl.load(bias + net * W + cols, mask=cols < W, other=0.0)[None, :]
+        found = tl.load(bias + cols, mask=cols < W, other=0.0)[None, :]
+    if INPUTS == 0:
+        return found + _read(z + at, inside, EVEN)
+    found = found + tl.zeros((rows.shape[0], cols.shape[0]), dtype=tl.float32)
+    for n in range(INPUTS):
+        told = tl.load(x + rows * INPUTS + n, mask=rows < B, other=0.0)
+        found += told[:, None] * tl.load(weight + n * W + cols, mask=cols < W, other=0.0)[None, :]
+    return found
+
+
+@triton.jit
+def _read(pointers, inside, EVEN: tl.constexpr):
+    if EVEN:
+        return tl.load(pointers).to(tl.float32)
+    return tl.load(pointers, mask=inside, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def _write(pointers, numbers, inside, EVEN: tl.constexpr):
+    if EVEN:
+        tl.store(pointers, numbers)
+    else:
+        tl.store(pointers, numbers, mask=inside)
 
 
 @triton.jit
 def _forward(
     z, x, weight, bias, gain, shift, y, y_back, mean, scale, B, W,
     INPUTS: tl.constexpr, WIDE: tl.constexpr, NORM: tl.constexpr, BACK: tl.constexpr,
-    R: tl.constexpr,
+    EVEN: tl.constexpr, R: tl.constexpr,
 ):  # fmt: skip
     net = tl.program_id(1).to(tl.int64)
     rows, cols = tl.program_id(0) * R + tl.arange(0, R), tl.arange(0, WIDE)
-    inside = (rows < B)[:, None] & (cols < W)[None, :]
-    u = _before(z, x, weight, bias, net, rows, cols, inside, B, W, INPUTS, WIDE, R)
+    at, inside = rows[:, None] * W + cols[None, :], (rows < B)[:, None] & (cols < W)[None, :]
+    whole = net * B * W  # numbers of the networks before this one
+    x, weight, bias = x + net * B * INPUTS, weight + net * INPUTS * W, bias + net * W
+    u = _linear(z + whole, x, weight, bias, rows, cols, at, inside, B, W, INPUTS, EVEN)
     h, _ = _gelu_and_slope(u)
     if NORM:
-        h = tl.where(inside, h, 0.0)
+        if not EVEN:
+            h = tl.where(inside, h, 0.0)
         middle = tl.sum(h, 1) / W
         one = tl.rsqrt(tl.sum(h * h, 1) / W - middle * middle + EPS)
         if BACK:
@@ -68,43 +92,47 @@ def _forward(
         g = tl.load(gain + net * W + cols, mask=cols < W, other=0.0)
         s = tl.load(shift + net * W + cols, mask=cols < W, other=0.0)
         h = (h - middle[:, None]) * one[:, None] * g[None, :] + s[None, :]
-    at = (net * B + rows)[:, None] * W + cols[None, :]
-    tl.store(y + at, h.to(tl.float16), mask=inside)
+    _write(y + whole + at, h.to(tl.float16), inside, EVEN)
     if BACK:
-        tl.store(y_back + at, h.to(tl.bfloat16), mask=inside)
+        _write(y_back + whole + at, h.to(tl.bfloat16), inside, EVEN)
 
 
 @triton.jit
 def _backward(
     z, x, weight, bias, gain, mean, scale, y_slope, z_slope, sums, B, W,
-    INPUTS: tl.constexpr, WIDE: tl.constexpr, NORM: tl.constexpr,
+    INPUTS: tl.constexpr, WIDE: tl.constexpr, NORM: tl.constexpr, EVEN: tl.constexpr,
     R: tl.constexpr, T: tl.constexpr,
 ):  # fmt: skip
     net, cols = tl.program_id(1).to(tl.int64), tl.arange(0, WIDE)
+    whole = net * B * W
+    x, weight, bias = x + net * B * INPUTS, weight + net * INPUTS * W, bias + net * W
     of_bias = tl.zeros((R, WIDE), dtype=tl.float32)
     of_gain = tl.zeros((R, WIDE), dtype=tl.float32)
     of_shift = tl.zeros((R, WIDE), dtype=tl.float32)
+    g = tl.load(gain + net * W + cols, mask=cols < W, other=0.0)[None, :]
     for t in range(T):
         rows = (tl.program_id(0) * T + t) * R + tl.arange(0, R)
-        inside = (rows < B)[:, None] & (cols < W)[None, :]
-        at = (net * B + rows)[:, None] * W + cols[None, :]
-        slope = tl.load(y_slope + at, mask=inside, other=0.0).to(tl.float32)
-        u = _before(z, x, weight, bias, net, rows, cols, inside, B, W, INPUTS, WIDE, R)
+        at, inside = rows[:, None] * W + cols[None, :], (rows < B)[:, None] & (cols < W)[None, :]
+        slope = _read(y_slope + whole + at, inside, EVEN)
+        u = _linear(z + whole, x, weight, bias, rows, cols, at, inside, B, W, INPUTS, EVEN)
         h, of_gelu = _gelu_and_slope(u)
         if NORM:
             middle = tl.load(mean + net * B + rows, mask=rows < B, other=0.0)
             one = tl.load(scale + net * B + rows, mask=rows < B, other=0.0)
-            g = tl.load(gain + net * W + cols, mask=cols < W, other=0.0)
-            normed = tl.where(inside, (h - middle[:, None]) * one[:, None], 0.0)
+            normed = h * one[:, None] - (middle * one)[:, None]
+            if not EVEN:
+                normed = tl.where(inside, normed, 0.0)
             of_gain += slope * normed
             of_shift += slope
-            slope = slope * g[None, :]
+            slope = slope * g
             along = tl.sum(slope * normed, 1) / W
             level = tl.sum(slope, 1) / W
             slope = (slope - level[:, None] - normed * along[:, None]) * one[:, None]
-        slope = tl.where(inside, slope * of_gelu, 0.0)
+        slope = slope * of_gelu
+        if not EVEN:
+            slope = tl.where(inside, slope, 0.0)
         of_bias += slope
-        tl.store(z_slope + at, slope.to(tl.bfloat16), mask=inside)
+        _write(z_slope + whole + at, slope.to(tl.bfloat16), inside, EVEN)
     blocks, nets = tl.num_programs(0), tl.num_programs(1)
     to = sums + (net * blocks + tl.program_id(0)) * W + cols
     tl.store(to, tl.sum(of_bias, 0), mask=cols < W)
@@ -136,6 +164,31 @@ def _union(x, y, length, begins, ends, M, N: tl.constexpr, MANY: tl.constexpr):
     tl.store(ends + at, end, mask=inside)
 
 
+@triton.jit
+def _adam(
+    table, owner, begin, size, rate, step,
+    DECAY: tl.constexpr, BETA1: tl.constexpr, BETA2: tl.constexpr, EPS: tl.constexpr,
+    MANY: tl.constexpr,
+):  # fmt: skip
+    which = tl.load(owner + tl.program_id(0))
+    at = tl.load(begin + tl.program_id(0)) + tl.arange(0, MANY)
+    inside = at < tl.load(size + which)
+    p = tl.load(table + 4 * which).to(tl.pointer_type(tl.float32)) + at
+    slope = tl.load(table + 4 * which + 1).to(tl.pointer_type(tl.float32)) + at
+    first = tl.load(table + 4 * which + 2).to(tl.pointer_type(tl.float32)) + at
+    second = tl.load(table + 4 * which + 3).to(tl.pointer_type(tl.float32)) + at
+    done, lr, g = tl.load(step), tl.load(rate), tl.load(slope, mask=inside, other=0.0)
+    m = BETA1 * tl.load(first, mask=inside, other=0.0) + (1 - BETA1) * g
+    v = BETA2 * tl.load(second, mask=inside, other=0.0) + (1 - BETA2) * g * g
+    shrink1 = 1 - tl.exp(done * tl.log(BETA1 + 0.0 * done))
+    shrink2 = 1 - tl.exp(done * tl.log(BETA2 + 0.0 * done))
+    change = (m / shrink1) / (tl.sqrt(v / shrink2) + EPS)
+    old = tl.load(p, mask=inside, other=0.0)
+    tl.store(p, old * (1 - lr * DECAY) - lr * change, mask=inside)
+    tl.store(first, m, mask=inside)
+    tl.store(second, v, mask=inside)
+
+
 def forward(
     z: Tensor | None, x: Tensor, weight: Tensor, bias: Tensor, gain: Tensor, shift: Tensor,
     norm: bool, back: bool,
@@ -149,13 +202,18 @@ def forward(
     _forward[(triton.cdiv(many, ROWS), nets)](
         x if z is None else z, x, weight, bias, gain, shift, y, y_back, mean, scale, many, width,
         INPUTS=x.shape[-1] if z is None else 0, WIDE=triton.next_power_of_2(width), NORM=norm,
-        BACK=back, R=ROWS, num_warps=WARPS,
+        BACK=back, EVEN=is_even(many, width, ROWS), R=ROWS, num_warps=WARPS,
     )  # fmt: skip
     return outputs
 
 
+def is_even(many: int, width: int, rows: int) -> bool:
+    """Whether no program reaches beyond what is there, so that none needs to ask."""
+    return many % rows == 0 and triton.next_power_of_2(width) == width
+
+
 def outputs_of(x: Tensor, bias: Tensor, back: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Memory for what `forward` makes; what only the way back asks for is left out where none is."""
+    """Memory for what `forward` makes; none for what only the way back would ask for."""
     (nets, many), width = x.shape[:2], bias.shape[-1]
     rows = (nets, many) if back else (0, 0)
     mean = x.new_empty(rows, dtype=torch.float32)
@@ -180,7 +238,8 @@ def backward(
     _backward[(sums.shape[2], nets)](
         x if z is None else z, x, weight, bias, gain, mean, scale, y_slope, z_slope, sums, many,
         width, INPUTS=x.shape[-1] if z is None else 0, WIDE=triton.next_power_of_2(width),
-        NORM=norm, R=ROWS_BACK, T=TILES, num_warps=WARPS,
+        NORM=norm, EVEN=is_even(many, width, ROWS_BACK * TILES), R=ROWS_BACK, T=TILES,
+        num_warps=WARPS,
     )  # fmt: skip
     return z_slope, sums
 
@@ -206,3 +265,18 @@ def union(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x, y, length, begins, ends, many, N=x.shape[-1], MANY=GROUPS
     )
     return length, begins, ends
+
+
+def adam(
+    table: Tensor, owner: Tensor, begin: Tensor, size: Tensor, step: Tensor,
+    group: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """One update of all tensors of a group. Program k works on tensor owner[k] from begin[k] on.
+
+    Row n of `table` has the addresses of tensor n, its slope, and its two moments.
+    """
+    beta1, beta2 = group["betas"]
+    _adam[(len(owner),)](
+        table, owner, begin, size, group["lr"], step, DECAY=group["weight_decay"], BETA1=beta1,
+        BETA2=beta2, EPS=group["eps"], MANY=NUMBERS,
+    )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from cogmap.errors import CogmapError
 
 MethodName = Literal["gcbc", "gciql", "qrl", "hiql", "hilp", "crl"]
+SizeName = Literal["ogbench", "small"]
 Mix = tuple[float, float, float]  # chances of: the present row, a later one, any row
 
 # OGBench's own (HILP: its authors'); alpha as its hyperparameters.sh has it for PointMaze.
@@ -19,7 +20,7 @@ PUBLISHED: dict[MethodName, dict[str, Any]] = {
     "hilp": {"alpha": 10.0, "expectile": 0.95, "value_goals": (0.0, 0.625, 0.375)},
     "crl": {"alpha": 0.03, "value_goals": (0.0, 1.0, 0.0)},
 }
-SIZES = {
+SIZES: dict[SizeName, dict[str, Any]] = {
     "ogbench": {"steps": 1_000_000, "batch": 1024, "width": 512, "learning_rate": 3e-4}
     | {"checkpoint_every": 20_000},
     "small": {"steps": 20_000, "batch": 256, "width": 256, "learning_rate": 1e-3}
@@ -82,9 +83,9 @@ class RivalTraining:
         """None, as published."""
         return 0.0
 
-    def settled(self, method: MethodName, *, fast: bool) -> RivalTraining:
+    def settled(self, method: MethodName, *, fast: bool = False) -> RivalTraining:
         """Every number that was left to the method and the size. `fast`: on a GPU."""
-        size = ("ogbench" if fast else "small") if self.size == "auto" else self.size
+        size: SizeName = ("ogbench" if fast else "small") if self.size == "auto" else self.size
         usual: dict[str, Any] = SIZES[size] | {
             "value_goals": (0.2, 0.5, 0.3),
             "actor_goals": (0.0, 1.0, 0.0),

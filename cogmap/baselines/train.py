@@ -17,7 +17,7 @@ from cogmap.baselines import fused
 from cogmap.baselines.crl import CRL
 from cogmap.baselines.gcbc import GCBC
 from cogmap.baselines.gciql import GCIQL
-from cogmap.baselines.goals import Rows
+from cogmap.baselines.goals import Rows, check_rows
 from cogmap.baselines.hilp import HILP
 from cogmap.baselines.hiql import HIQL
 from cogmap.baselines.method import Method, Shape
@@ -143,12 +143,14 @@ def train_together(
 
 
 def shape_of(run: Member) -> Shape:
+    check_rows(run.data)
+    assert run.data.actions is not None
     seen, done = run.data.observation_shape[0], run.data.actions.shape[1]
     return Shape(seen, done, run.settings.width, run.data.hold)
 
 
 def trained_with_others(run: Member) -> bool:
-    """Whether a training of several has ended; what that resumes from does not lie in its folder."""
+    """Whether a training of several has ended: what that goes on from is not in this folder."""
     path = run.folder / "metrics.jsonl"
     last = json.loads(path.read_text().splitlines()[-1]) if path.exists() else {}
     return "together" in last and last["step"] == run.settings.steps
@@ -166,9 +168,8 @@ def share_reports(folder: Path, each: Sequence[Path]) -> None:
             for name, value in report.items():
                 if name.endswith(f"/{number}"):
                     own[name.removesuffix(f"/{number}")] = value
-            lines.append(json.dumps(own | {"together": len(each)}) + "\n")
-        text = "".join(lines)
-        runs.replace_file(path / "metrics.jsonl", lambda file, text=text: file.write_text(text))
+            lines.append(json.dumps(own | {"together": len(each)}))
+        runs.write_lines(path / "metrics.jsonl", lines)
 
 
 def load_rival(

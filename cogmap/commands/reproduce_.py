@@ -44,8 +44,9 @@ def run(settings: Reproduce) -> None:
     check_files(missing)
     for file in (path, page):
         check_writable(file)
-    known = sum(task.measures for task in tasks) - sum(task.measures for task in missing)
-    print(f"{settings.name}: {len(tasks)} measurements, {known} of them in {path}")
+    here = [task for task in tasks if task.measures and not task.elsewhere]
+    known = len(here) - sum(task.measures for task in missing)
+    print(f"{settings.name}: {len(here)} measurements, {known} of them in {path}")
     if stale := [task.name for task in missing if task.name in cells]:
         print(f"{len(stale)} were made with other settings and are measured anew: {stale[0]}, ...")
     with tqdm(total=len(missing), unit="task", disable=not missing) as bar:
@@ -62,7 +63,7 @@ def run(settings: Reproduce) -> None:
             workers=settings.workers,
             report=report,
         )
-    rows = [row for task in tasks for row in cells[task.name]]
+    rows = [row for task in tasks for row in cells.get(task.name, [])]
     section = PAGES[settings.name](rows, page.parent)
     replace_section(page, settings.name, section)
     print(f"{len(rows)} rows -> {path}; rendered -> {page}")

@@ -45,6 +45,10 @@ class Job:
     needs: tuple[Job, ...] = ()
     measures: bool = False  # whether its rows go to the results
     about: dict[str, Any] = field(default_factory=dict)  # columns of its rows: world, method, ...
+    # Jobs with one and the same are done by one call of it, which is told the arguments of each.
+    together: Callable[[list[dict[str, Any]]], None] | None = None
+    alike: str = ""  # what such jobs must have in common besides
+    elsewhere: bool = False  # measured on other machines: kept where it is known, not done here
 
     @cached_property
     def fingerprint(self) -> str:
@@ -102,19 +106,14 @@ def read_cells(path: Path) -> dict[str, list[Row]]:
             if number < len(lines):
                 raise CogmapError(f"{path}, line {number} is no row of results; mend it.") from None
     if len(whole) < len(lines):
-        _write_lines(path, whole)
+        runs.write_lines(path, whole)
     return cells
 
 
 def forget(path: Path, cell: str) -> None:
     """Drops the rows of one cell: it was measured with other settings."""
     kept = [line for line in path.read_text().splitlines() if json.loads(line)["cell"] != cell]
-    _write_lines(path, kept)
-
-
-def _write_lines(path: Path, lines: list[str]) -> None:
-    text = "".join(line + "\n" for line in lines)
-    runs.replace_file(path, lambda temporary: temporary.write_text(text))
+    runs.write_lines(path, kept)
 
 
 def is_measured(task: Job, cells: dict[str, list[Row]]) -> bool:
@@ -134,9 +133,27 @@ def outstanding(tasks: Iterable[Job], cells: dict[str, list[Row]]) -> list[Job]:
             found[task.name] = task
 
     for task in tasks:
-        if not is_measured(task, cells):
+        if not (task.elsewhere or is_measured(task, cells)):
             visit(task)
     return list(found.values())
+
+
+def grouped(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Those that are done by one call, in order of the first of each."""
+    groups: dict[Any, list[Job]] = {}
+    for job in jobs:
+        key = job.name if job.together is None else (job.together, job.alike)
+        groups.setdefault(key, []).append(job)
+    return list(groups.values())
+
+
+def submitted(pool: Executor, jobs: list[Job]) -> Future:
+    """One call for one job, or for several."""
+    together = jobs[0].together
+    if together is None:
+        return pool.submit(timed, call=jobs[0].call, arguments=jobs[0].arguments)
+    told = [job.arguments for job in jobs]
+    return pool.submit(timed, call=together, arguments={"jobs": told})
 
 
 def run_grid(
@@ -156,25 +173,29 @@ def run_grid(
     total, done = len(waiting), set[str]()
     if waiting:
         with executor(engine, workers) as pool:
-            running: dict[Future, Job] = {}
+            running: dict[Future, list[Job]] = {}
             while waiting or running:
                 ready = [task for task in waiting if all(n.name in done for n in task.needs)]
-                for task in ready[: 2 * workers - len(running)]:  # a few ahead: none idles
-                    waiting.remove(task)
-                    future = pool.submit(timed, call=task.call, arguments=task.arguments)
-                    running[future] = task
+                for some in grouped(ready)[: 2 * workers - len(running)]:  # a few ahead: none idles
+                    waiting = [task for task in waiting if task not in some]
+                    running[submitted(pool, some)] = some
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    task = running.pop(future)
+                    some = running.pop(future)
                     rows = future.result()
-                    if task.measures and task.name in measured:
-                        forget(path, task.name)
-                    made = {"settings": task.fingerprint, "command": command}
-                    for row in rows if task.measures else ():
-                        runs.append_line(path, {"cell": task.name, **task.about, **row, **made})
-                    done.add(task.name)
-                    report(task.name, len(done), total)
+                    for task in some:
+                        if task.measures and task.name in measured:
+                            forget(path, task.name)
+                        made = {"settings": task.fingerprint, "command": command}
+                        for row in rows if task.measures else ():
+                            runs.append_line(path, {"cell": task.name, **task.about, **row, **made})
+                        done.add(task.name)
+                        report(task.name, len(done), total)
     cells = read_cells(path)
-    return {task.name: cells[task.name] for task in tasks if task.name in cells}
+    return {
+        task.name: cells[task.name]
+        for task in tasks
+        if task.name in cells and (not task.elsewhere or is_measured(task, cells))
+    }
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from cogmap import devices
-from cogmap.baselines.settings import MethodName, RivalTraining
+from cogmap.baselines.settings import SIZES, MethodName, RivalTraining, SizeName
 from cogmap.config import METHOD
 from cogmap.envs.maze import Maze
 from cogmap.envs.pointmaze import PointMaze
@@ -35,7 +35,30 @@ TAU_MAX = 32_768  # of ours, in steps of a fifth of a move
 
 
 def rivals(scale: Scale) -> list[Job]:
-    """Navigate data, then random actions: published settings, fitted ones, and ours."""
+    """Navigate data, then random actions: published settings, fitted ones, and ours.
+
+    Trained at one size here; what other machines have measured at the other stands beside it.
+    """
+    here = size_here(scale)
+    tasks = at_size(scale, here)
+    for maze in scale.mazes:
+        for seed in range(scale.seeds):
+            model = ours(scale, maze, seed)
+            tasks += [acted(scale, model, kind) for kind in SETS]
+    [other] = set(SIZES) - {here}
+    return tasks + [replace(task, elsewhere=True) for task in at_size(scale, other)]
+
+
+def size_here(scale: Scale) -> SizeName:
+    """OGBench's on a GPU, the small one elsewhere, unless one is asked for."""
+    if scale.rivals.size != "auto":
+        return scale.rivals.size
+    return "ogbench" if devices.pick(scale.device).type == "cuda" else "small"
+
+
+def at_size(scale: Scale, size: SizeName) -> list[Job]:
+    """Every rival, trained at one size."""
+    scale = replace(scale, rivals=replace(scale.rivals, size=size))
     tasks: list[Job] = []
     for maze in dict.fromkeys(("medium", *scale.mazes)):
         for seed in range(scale.seeds):
@@ -49,8 +72,6 @@ def rivals(scale: Scale) -> list[Job]:
                 if FITTED[method]:
                     models.append(rival(scale, maze, method, "actions", seed, fitted=True))
                 tasks += [acted(scale, model, kind) for model in models for kind in SETS]
-            model = ours(scale, maze, seed)
-            tasks += [acted(scale, model, kind) for kind in SETS]
     return tasks
 
 
@@ -74,17 +95,22 @@ def rival(
     if maze == "giant" and training.discount == RivalTraining().discount:
         training = replace(training, discount=GIANT_DISCOUNT)
     # Said here, not where it runs: a row of a CPU's size must not pass for one of a GPU's.
-    training = training.settled(method, fast=devices.pick(scale.device).type == "cuda")
-    if walk == "navigate" and training.size == "small":
+    size = size_here(scale)
+    training = replace(training, size=size).settled(method)
+    if walk == "navigate" and size == "small":
         training = replace(training, steps=LONGER * training.steps)
     data = rows(scale, maze, walk)
     variant = walk + ("-fitted" if fitted else "")
-    name = f"{maze}-{method}-{variant}-{seed}"
+    name = f"{maze}-{method}-{variant}-{size}-{seed}"
     arguments = {"folder": scale.runs / name, "world": world_of(maze).describe()}
     arguments |= {"method": method, "data": data.arguments["folder"], "device": scale.device}
     arguments["settings"] = replace(scale.settings, seed=seed, rival=training)
-    about = {"world": world_of(maze).name, "method": method, "variant": variant}
-    return Job(name, work.rival, arguments, (data,), about=about | {"train_seed": seed})
+    about: dict[str, Any] = {"world": world_of(maze).name, "method": method, "variant": variant}
+    about |= {"size": size, "train_seed": seed}
+    job = Job(name, work.rival, arguments, (data,), about=about)
+    if devices.pick(scale.device).type == "cuda":
+        return replace(job, together=work.rivals_together, alike=f"{method} {walk}")
+    return job
 
 
 def ours(scale: Scale, maze: str, seed: int) -> Job:
