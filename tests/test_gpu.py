@@ -13,7 +13,7 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
 
@@ -23,6 +23,12 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent))  # a script finds the package beside it
 
 from cogmap import training
+from cogmap.baselines import fused
+from cogmap.baselines.goals import Rows
+from cogmap.baselines.method import Shape
+from cogmap.baselines.settings import RivalTraining
+from cogmap.baselines.stack import Stack, compiled
+from cogmap.baselines.train import METHODS, Member, train_together
 from cogmap.data.trajectories import Trajectories
 from cogmap.dynamics.settings import DynamicsTraining
 from cogmap.dynamics.train import train_dynamics
@@ -305,6 +311,64 @@ def test_local_dynamics_is_learned_and_captured_as_it_would_be_plain():
         assert max(ends) < 1e-3
         first = [reports(folder)[0]["squared_error"] for folder in (captured, plain)]
         assert abs(first[0] - first[1]) < 0.05 * first[1] + 1e-4
+
+
+def box_of_actions() -> Trajectories:
+    """Random actions in an open box; nobody is ever at exactly zero, where LayerNorm has a pole."""
+    rng = np.random.default_rng(0)
+    actions = rng.uniform(-1, 1, size=(20_000, 2)).astype(np.float32)
+    seen = 10 + rng.uniform(0, 4, size=(20_000, 2)).astype(np.float32)
+    starts = np.arange(0, 20_000, 500)
+    return Trajectories(episode_starts=starts, observations=seen, actions=actions)
+
+
+def rival_settings(method: str, **changes) -> list[RivalTraining]:
+    base = RivalTraining(size="ogbench", batch=256, width=128, checkpoint_every=10, **changes)
+    return [replace(base, discount=d).settled(method) for d in (0.9, 0.99)]
+
+
+def test_a_compiled_step_of_every_rival_has_the_slopes_of_plain_operations():
+    data = box_of_actions()
+    for method in METHODS:
+        settings = rival_settings(method)
+        rows = Rows([data, data], settings, device=DEVICE)
+        models = []
+        for seed, own in enumerate(settings):
+            torch.manual_seed(seed)
+            models.append(METHODS[method](Shape(2, 2, 128), own))
+        stack = Stack(models).to(DEVICE)
+        u, noise = rows.chances(256, torch.Generator(DEVICE).manual_seed(0))
+        with mock.patch.object(fused, "usable", lambda x: False):
+            losses, _ = stack.losses(rows.batch(u, noise))
+            for part, module in stack.parts.items():
+                losses[part].sum().backward(inputs=list(module.parameters()), retain_graph=True)
+        plain = {n: p.grad.clone() for n, p in stack.all.named_parameters() if p.grad is not None}
+        stack.zero_grad()
+        compiled(stack, rows, u, noise)(u, noise)
+        largest = max(slope.norm() for slope in plain.values())
+        for name, expected in plain.items():
+            off = (stack.all.get_parameter(name).grad - expected).norm()
+            assert off < 0.1 * expected.norm() + 1e-4 * largest, (method, name, off)
+
+
+def test_rivals_trained_as_one_go_on_where_they_were_killed():
+    data = box_of_actions()
+    with tempfile.TemporaryDirectory() as name:
+
+        def train(folder: Path, progress=iter) -> list[dict]:
+            members = [
+                Member(data, own, seed, folder / str(seed))
+                for seed, own in enumerate(rival_settings("gciql", steps=400))
+            ]
+            train_together("gciql", members, folder, device=DEVICE, progress=progress)
+            return reports(folder / "0")
+
+        whole = train(Path(name) / "whole")
+        begin_and_kill(lambda *words, **rest: train(*words, **rest), Path(name) / "cut")
+        cut = train(Path(name) / "cut")
+        assert [each["step"] for each in whole] == [100, 200, 300, 400]
+        for mine, theirs in zip(whole, cut, strict=True):
+            assert abs(mine["value_mean"] - theirs["value_mean"]) < 0.05 * abs(mine["value_mean"])
 
 
 class Straight:

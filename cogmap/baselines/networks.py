@@ -31,7 +31,7 @@ class Dense(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(K, B, inputs) -> (K, B, outputs)"""
-        return x @ self.weight + self.bias
+        return torch.baddbmm(self.bias, x, self.weight)
 
 
 class Hidden(Dense):
