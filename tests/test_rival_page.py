@@ -56,7 +56,7 @@ def far_valued() -> Rival:
     """A rival of qrl whose values go far below what G is drawn at."""
     agent = untrained("qrl")
     with torch.no_grad():
-        agent.model.model.distance.phi.copies[0][-1].weight.mul_(1e4)
+        agent.model.model.distance.phi.nets[-1].weight.mul_(1e4)
     assert agent.values(np.zeros((1, 2)), np.array(FARAWAY))[0] < -1000
     return agent
 
