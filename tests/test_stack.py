@@ -124,6 +124,16 @@ def test_each_run_has_its_own_weights_and_reports_and_all_go_on_where_they_stopp
         "gciql", whole, tmp_path / "whole" / "all", device="cpu"
     )  # nothing is left to do
     train_together("gciql", whole[:1], whole[0].folder, device="cpu")  # nor for one of them
+    settled = whole[0].settings
+    for _ in range(2):  # nor, the second time, for one that was trained alone
+        [alone] = train_together(
+            "gciql",
+            [replace(whole[0], folder=tmp_path / "alone")],
+            tmp_path / "alone",
+            device="cpu",
+        )
+        again = load_rival("gciql", settled, tmp_path / "alone")
+        assert torch.equal(again.act(here, here), alone.act(here, here))
     assert (whole[0].folder / "model.safetensors").stat().st_mtime_ns == before
 
 

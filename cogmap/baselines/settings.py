@@ -21,10 +21,8 @@ PUBLISHED: dict[MethodName, dict[str, Any]] = {
     "crl": {"alpha": 0.03, "value_goals": (0.0, 1.0, 0.0)},
 }
 SIZES: dict[SizeName, dict[str, Any]] = {
-    "ogbench": {"steps": 1_000_000, "batch": 1024, "width": 512, "learning_rate": 3e-4}
-    | {"checkpoint_every": 20_000},
-    "small": {"steps": 20_000, "batch": 256, "width": 256, "learning_rate": 1e-3}
-    | {"checkpoint_every": 5000},
+    "ogbench": {"steps": 1_000_000, "batch": 1024, "width": 512, "learning_rate": 3e-4},
+    "small": {"steps": 20_000, "batch": 256, "width": 256, "learning_rate": 1e-3},
 }
 
 
@@ -62,13 +60,14 @@ class RivalTraining:
     """The same of the policy, later ones uniform. Published: 0 1 0."""
     learning_rate: float = 0.0
     """Adam's, constant, if not that of the size."""
-    checkpoint_every: int = 0
-    """Updates between two checkpoints, if not those of the size."""
+    checkpoint_every: int = 5000
+    """Updates between two checkpoints."""
 
     def __post_init__(self) -> None:
-        if self.rows < 1:
-            raise CogmapError(f"rows={self.rows}; give at least 1.")
-        for name in ("steps", "batch", "width", "subgoal_steps", "checkpoint_every"):
+        for name in ("rows", "checkpoint_every"):
+            if getattr(self, name) < 1:
+                raise CogmapError(f"{name}={getattr(self, name)}; give at least 1.")
+        for name in ("steps", "batch", "width", "subgoal_steps"):
             if getattr(self, name) < 0:
                 raise CogmapError(f"{name}={getattr(self, name)}; give at least 1, or 0 to leave.")
         if not 0.0 < self.discount < 1.0:

@@ -98,7 +98,7 @@ def train_together(
     generator = torch.Generator(chip).manual_seed(members[0].seed)
     draw = partial(rows.chances, size.batch, generator)
     fast = None
-    if chip.type == "cuda":
+    if fused.usable(rows.observations):
         torch.set_float32_matmul_precision("high")  # TF32, as JAX has it
         fast = compiled(stack, rows, *draw())
 
@@ -115,9 +115,13 @@ def train_together(
             return {name: value[0] for name, value in each.items()}
         return {f"{name}/{n}": v for name, value in each.items() for n, v in enumerate(value)}
 
-    def save() -> None:
-        for number, (one, model) in enumerate(zip(members, models)):
+    def unstack() -> None:
+        for number, model in enumerate(models):
             model.load_state_dict(stack.member(number))
+
+    def save() -> None:
+        unstack()
+        for one, model in zip(members, models):
             runs.save_weights(one.folder, model, shape)
 
     train(
@@ -137,6 +141,7 @@ def train_together(
         after_step=stack.all.after_step,
         adam=fused.adam(chip),
     )
+    unstack()
     if len(members) > 1:
         share_reports(folder, [one.folder for one in members])
     return [model.eval() for model in models]
@@ -152,14 +157,16 @@ def shape_of(run: Member) -> Shape:
 def trained_with_others(run: Member) -> bool:
     """Whether a training of several has ended: what that goes on from is not in this folder."""
     path = run.folder / "metrics.jsonl"
-    last = json.loads(path.read_text().splitlines()[-1]) if path.exists() else {}
+    lines = path.read_text().splitlines() if path.exists() else []
+    last = json.loads(lines[-1]) if lines else {}
     return "together" in last and last["step"] == run.settings.steps
 
 
 def share_reports(folder: Path, each: Sequence[Path]) -> None:
     """To each run its own of the reports of all; of seconds and memory its share."""
-    reports = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    for number, path in enumerate(each):
+    path = folder / "metrics.jsonl"
+    reports = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    for number, own_folder in enumerate(each):
         lines = []
         for report in reports:
             own = {name: value for name, value in report.items() if "/" not in name}
@@ -169,7 +176,7 @@ def share_reports(folder: Path, each: Sequence[Path]) -> None:
                 if name.endswith(f"/{number}"):
                     own[name.removesuffix(f"/{number}")] = value
             lines.append(json.dumps(own | {"together": len(each)}))
-        runs.write_lines(path / "metrics.jsonl", lines)
+        runs.write_lines(own_folder / "metrics.jsonl", lines)
 
 
 def load_rival(
