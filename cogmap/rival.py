@@ -158,6 +158,18 @@ def train(
     return _run(world, config, folder, bars, track)
 
 
+def begun(folder: Path, method: MethodName, settings: RunSettings) -> bool:
+    """Whether a run is there. Raises where it is one of other settings than these."""
+    if not (folder / "config.json").exists():
+        return False
+    found = RunConfig.read(folder / "config.json")
+    if found.method != method or found.settings.rival != settled(settings, method).rival:
+        raise CogmapError(
+            f"{folder} holds a run of other settings; delete it, or choose another folder."
+        )
+    return True
+
+
 def settled(settings: RunSettings, method: MethodName) -> RunSettings:
     """With every number of the rival's training that was left to the method and the device."""
     fast = devices.pick(settings.device).type == "cuda"

@@ -58,7 +58,7 @@ def train(
     members = []
     for run in several:
         settings = rival.settled(run.settings, method)
-        if not (run.folder / "config.json").exists():
+        if not rival.begun(run.folder, method, settings):
             config = RunConfig.new(settings, run.world.describe(), data=run.data, method=method)
             rival.check(run.world, config)
             config.write(run.folder)
@@ -70,7 +70,9 @@ def train(
     return [Rival.load(run.folder, world=run.world, device=device) for run in several]
 
 
-def main(path: str) -> None:
+def main(path: str = "") -> None:
+    if not path:
+        raise CogmapError("say what to make: python -m cogmap.several config.json")
     told = runs.read_json(Path(path))
     if not isinstance(told, dict) or told.keys() - {"device"} != {"method", "folder", "runs"}:
         raise CogmapError(f'{path} must hold {{"method": NAME, "folder": DIR, "runs": [...]}}.')

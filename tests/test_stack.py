@@ -162,6 +162,10 @@ def test_several_runs_are_made_from_a_file_and_act_like_any_other(tmp_path, caps
     assert [rival.model.settings.value_goals for rival in rivals] == [(0.1, 0.4, 0.5)] * 2
     acts = [rival.act([[0.0, 0.0]], [[4.0, 4.0]]) for rival in rivals]
     assert (acts[0] != acts[1]).any()
+    runs[0]["rival"] = sizes
+    path.write_text(json.dumps(told))
+    with pytest.raises(CogmapError, match="run0 holds a run of other settings"):
+        several.main(str(path))
     path.write_text(json.dumps({"method": "hiql"}))
     with pytest.raises(CogmapError, match='must hold {"method"'):
         several.main(str(path))

@@ -110,7 +110,7 @@ def rival(
 ) -> None:
     """A rival's run, or the rest of one. Refuses a folder that holds a run of other settings."""
     settings = replace(settings, device=device)
-    if _begun(folder, method, settings):
+    if rivals.begun(folder, method, settings):
         rivals.resume(folder)
     else:
         rivals.train(_world(world), method, settings, folder, data=data)
@@ -121,23 +121,10 @@ def rivals_together(jobs: list[dict[str, Any]]) -> None:
     planned = []
     for one in jobs:
         method, settings = one["method"], replace(one["settings"], device=one["device"])
-        _begun(one["folder"], method, settings)
         planned.append(several.Run(_world(one["world"]), settings, one["folder"], one["data"]))
     names = sorted(run.folder.name for run in planned)
     shared = planned[0].folder.with_name(f"{method}-together-{fingerprint(names)}")
     several.train(method, planned, shared)
-
-
-def _begun(folder: Path, method: MethodName, settings: RunSettings) -> bool:
-    """Whether a rival's run is there. Raises where it is one of other settings."""
-    if not (folder / "config.json").exists():
-        return False
-    found = RunConfig.read(folder / "config.json")
-    if found.method != method or found.settings.rival != rivals.settled(settings, method).rival:
-        raise CogmapError(
-            f"{folder} holds a run of other settings; delete it, or give another --runs."
-        )
-    return True
 
 
 def acted(folder: Path, device: Device, **settings: Any) -> list[Row]:
