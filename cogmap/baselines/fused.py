@@ -18,7 +18,8 @@ from torch import Tensor
 
 NARROW = 64  # inputs up to which the first layer is made inside the kernel, exactly
 THIN = 8  # rows or columns up to which a product is no work for matrix units
-AVAILABLE = importlib.util.find_spec("triton") is not None
+# torch.bmm tells its sums in float32 since 2.8.
+AVAILABLE = importlib.util.find_spec("triton") is not None and torch.__version__ >= "2.8"
 
 
 def kernels() -> Any:
