@@ -496,3 +496,19 @@ def test_a_part_without_a_loss_is_named(tmp_path):
             folder=tmp_path,
             parts=rival.parts(),
         )
+
+
+def test_seconds_go_on_where_a_training_was_stopped(tmp_path):
+    told = [{"step": 100, "seconds": 2.5}, {"step": 200, "seconds": 5.0}]
+    path = tmp_path / "metrics.jsonl"
+    assert runs.trim_metrics(tmp_path, 0) == 0.0
+    path.write_text("".join(json.dumps(row) + "\n" for row in told))
+    assert runs.trim_metrics(tmp_path, 150) == 2.5
+    assert [json.loads(line) for line in path.read_text().splitlines()] == told[:1]
+    with pytest.raises(Killed):
+        train_rival(tmp_path / "run", progress=killed_after(6))
+    state, reports = tmp_path / "run" / "training_state.pt", tmp_path / "run" / "metrics.jsonl"
+    done = torch.load(state, weights_only=True)["step"]
+    reports.write_text(json.dumps({"step": done, "seconds": 1000.0}) + "\n")
+    train_rival(tmp_path / "run")
+    assert json.loads(reports.read_text().splitlines()[-1])["seconds"] >= 1000.0
