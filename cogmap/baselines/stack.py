@@ -1,7 +1,7 @@
 """Several runs of one method trained as one: what each has is stacked, and one product serves all.
 
 Runs may differ in their seed, data, discount, alpha, expectile and goals; not in their size. A
-small network leaves most of a GPU idle, so four runs take half as long again as two.
+small network leaves most of a GPU idle, so four runs take far less than twice as long as two.
 Shape letters: S runs, B rows of a batch.
 """
 
