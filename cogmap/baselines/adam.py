@@ -34,13 +34,19 @@ class Adam(torch.optim.AdamW):
             if number not in self._layouts:
                 self._layouts[number] = Layout(parameters)
             layout, states = self._layouts[number], [self.state[p] for p in parameters]
+            slopes = [aligned(p.grad) for p in parameters]
             steps = [state["step"] for state in states]
             torch._foreach_add_(steps, 1)
             table = layout.told(
-                [p.data_ptr(), p.grad.data_ptr(), *(state[n].data_ptr() for n in MOMENTS)]
-                for p, state in zip(parameters, states)
+                [p.data_ptr(), slope.data_ptr(), *(state[n].data_ptr() for n in MOMENTS)]
+                for p, slope, state in zip(parameters, slopes, states)
             )
             fused.kernels().adam(table, layout.owner, layout.begin, layout.size, steps[0], group)
+
+
+def aligned(slope: Tensor) -> Tensor:
+    """At a multiple of 16 bytes, as all memory is but for a part of something larger."""
+    return slope if slope.data_ptr() % 16 == 0 else slope.clone()
 
 
 class Layout:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 NARROW = 64  # inputs up to which the first layer is made inside the kernel, exactly
 THIN = 8  # rows or columns up to which a product is no work for matrix units
@@ -114,9 +115,7 @@ class Perceptrons(torch.autograd.Function):
             scale, mean, y_back = kept.pop(), kept.pop(), kept.pop()
             z = kept.pop() if number > 0 or x.shape[-1] > NARROW else None
             found.append(product(turned(y_back), coming))
-            back = turned(after.bfloat16())
-            thin = coming.shape[-1] <= THIN
-            y_slope = product(coming, back).bfloat16() if thin else coming @ back
+            y_slope = product(coming, turned(after.bfloat16()), torch.bfloat16)
             coming, sums = back_between(z, x, weight, bias, gain, mean, scale, y_slope, ctx.norm)
             of_bias, of_gain, of_shift = sums[:, :, :, None].unbind()
             told = (of_shift, of_gain, of_bias) if ctx.norm else (of_bias,)
@@ -174,23 +173,34 @@ def hidden(layers: Sequence[Tensor], norm: bool) -> list[tuple[Tensor, ...]]:
     return [(weight, bias, bias, bias) for weight, bias in pairs]
 
 
-def product(a: Tensor, b: Tensor) -> Tensor:
-    """Of short numbers, summed and told in float32. (N, m, k) x (N, k, n) -> (N, m, n)
+def product(a: Tensor, b: Tensor, told: torch.dtype = torch.float32) -> Tensor:
+    """Of short numbers, summed in float32. (N, m, k) x (N, k, n) -> (N, m, n)
 
     Where it is thin a compiler makes a few sums of it, which is faster than a matrix product.
     """
     if a.shape[-1] <= THIN:
         parts = [a[..., k : k + 1].float() * b[..., k : k + 1, :] for k in range(a.shape[-1])]
-        return torch.stack(parts).sum(0)
+        return torch.stack(parts).sum(0).to(told)
     if a.shape[-2] <= THIN:
         rows = [(a[..., m, :, None].float() * b).sum(-2) for m in range(a.shape[-2])]
-        return torch.stack(rows, dim=-2)
+        return torch.stack(rows, dim=-2).to(told)
     if b.shape[-1] <= THIN:
         columns = [(a.float() * b[..., None, :, n]).sum(-1) for n in range(b.shape[-1])]
-        return torch.stack(columns, dim=-1)
+        return torch.stack(columns, dim=-1).to(told)
+    m, n, a, b = a.shape[-2], b.shape[-1], aligned(a), aligned(b)
     if a.device.type != "cuda":
-        return a.float() @ b.float()
-    return torch.bmm(a, b, out_dtype=torch.float32)
+        found = (a.float() @ b.float()).to(told)
+    elif told == torch.float32:
+        found = torch.bmm(a, b, out_dtype=told)
+    else:
+        found = a @ b
+    return found[..., :m, :n].contiguous()
+
+
+def aligned(x: Tensor) -> Tensor:
+    """With zeros up to multiples of 8 rows and columns: matrix units read 16 bytes at once."""
+    rows, columns = (-size % 8 for size in x.shape[-2:])
+    return F.pad(x, (0, columns, 0, rows)) if rows or columns else x
 
 
 def turned(x: Tensor) -> Tensor:

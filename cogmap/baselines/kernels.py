@@ -17,11 +17,12 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-ROWS = 8  # of a program
-ROWS_BACK, TILES = 4, 4  # on the way back: of a tile, and tiles of a program, which sums over them
-WARPS = 8
+# Rows that a program works on at once, and its warps. A first layer's weights are read for all.
+FORWARD, FORWARD_FIRST = (8, 8), (8, 8)
+BACKWARD, BACKWARD_FIRST = (1, 4), (4, 8)
+BLOCK = 16  # rows of a program on the way back, which sums over them
 GROUPS = 128  # of intervals, of a program
-NUMBERS = 2048  # of parameters, of a program
+NUMBERS = 1024  # of parameters, of a program
 EPS = tl.constexpr(1e-6)
 
 
@@ -36,16 +37,14 @@ def _gelu_and_slope(u):
 
 
 @triton.jit
-def _linear(
-    z, x, weight, bias, rows, cols, at, inside, B, W, INPUTS: tl.constexpr, EVEN: tl.constexpr
-):
-    """The linear layer's numbers: as they come, or of few inputs made here, exactly. (R, WIDE)"""
+def _linear(z, x, weight, bias, rows, cols, B, W, INPUTS: tl.constexpr, EVEN: tl.constexpr):
+    """The linear layer's numbers: as z has them, or of few inputs made here, exactly. (R, WIDE)"""
     if EVEN:
         found = tl.load(bias + cols)[None, :]
     else:
         found = tl.load(bias + cols, mask=cols < W, other=0.0)[None, :]
     if INPUTS == 0:
-        return found + _read(z + at, inside, EVEN)
+        return found + z.to(tl.float32)
     found = found + tl.zeros((rows.shape[0], cols.shape[0]), dtype=tl.float32)
     for n in range(INPUTS):
         told = tl.load(x + rows * INPUTS + n, mask=rows < B, other=0.0)
@@ -54,10 +53,18 @@ def _linear(
 
 
 @triton.jit
+def _tile(numbers, first, cols, B, W, EVEN: tl.constexpr, R: tl.constexpr):
+    """R rows, as they lie there."""
+    rows = first + tl.arange(0, R)
+    at, inside = rows[:, None] * W + cols[None, :], (rows < B)[:, None] & (cols < W)[None, :]
+    return _read(numbers + at, inside, EVEN)
+
+
+@triton.jit
 def _read(pointers, inside, EVEN: tl.constexpr):
     if EVEN:
-        return tl.load(pointers).to(tl.float32)
-    return tl.load(pointers, mask=inside, other=0.0).to(tl.float32)
+        return tl.load(pointers)
+    return tl.load(pointers, mask=inside, other=0.0)
 
 
 @triton.jit
@@ -79,7 +86,10 @@ def _forward(
     at, inside = rows[:, None] * W + cols[None, :], (rows < B)[:, None] & (cols < W)[None, :]
     whole = net * B * W  # numbers of the networks before this one
     x, weight, bias = x + net * B * INPUTS, weight + net * INPUTS * W, bias + net * W
-    u = _linear(z + whole, x, weight, bias, rows, cols, at, inside, B, W, INPUTS, EVEN)
+    found = z
+    if INPUTS == 0:
+        found = _read(z + whole + at, inside, EVEN)
+    u = _linear(found, x, weight, bias, rows, cols, B, W, INPUTS, EVEN)
     h, _ = _gelu_and_slope(u)
     if NORM:
         if not EVEN:
@@ -110,11 +120,18 @@ def _backward(
     of_gain = tl.zeros((R, WIDE), dtype=tl.float32)
     of_shift = tl.zeros((R, WIDE), dtype=tl.float32)
     g = tl.load(gain + net * W + cols, mask=cols < W, other=0.0)[None, :]
+    first = tl.program_id(0) * T * R
+    z_next = _tile(z + whole, first, cols, B, W, EVEN, R)
+    slope_next = _tile(y_slope + whole, first, cols, B, W, EVEN, R)
     for t in range(T):
-        rows = (tl.program_id(0) * T + t) * R + tl.arange(0, R)
+        rows = first + t * R + tl.arange(0, R)
         at, inside = rows[:, None] * W + cols[None, :], (rows < B)[:, None] & (cols < W)[None, :]
-        slope = _read(y_slope + whole + at, inside, EVEN)
-        u = _linear(z + whole, x, weight, bias, rows, cols, at, inside, B, W, INPUTS, EVEN)
+        found, slope = z_next, slope_next.to(tl.float32)
+        # The next tile is on its way while this one is worked on; after the last, itself again.
+        ahead = first + tl.minimum(t + 1, T - 1) * R
+        z_next = _tile(z + whole, ahead, cols, B, W, EVEN, R)
+        slope_next = _tile(y_slope + whole, ahead, cols, B, W, EVEN, R)
+        u = _linear(found, x, weight, bias, rows, cols, B, W, INPUTS, EVEN)
         h, of_gelu = _gelu_and_slope(u)
         if NORM:
             middle = tl.load(mean + net * B + rows, mask=rows < B, other=0.0)
@@ -170,23 +187,44 @@ def _adam(
     DECAY: tl.constexpr, BETA1: tl.constexpr, BETA2: tl.constexpr, EPS: tl.constexpr,
     MANY: tl.constexpr,
 ):  # fmt: skip
-    which = tl.load(owner + tl.program_id(0))
-    at = tl.load(begin + tl.program_id(0)) + tl.arange(0, MANY)
-    inside = at < tl.load(size + which)
-    p = tl.load(table + 4 * which).to(tl.pointer_type(tl.float32)) + at
-    slope = tl.load(table + 4 * which + 1).to(tl.pointer_type(tl.float32)) + at
-    first = tl.load(table + 4 * which + 2).to(tl.pointer_type(tl.float32)) + at
-    second = tl.load(table + 4 * which + 3).to(tl.pointer_type(tl.float32)) + at
-    done, lr, g = tl.load(step), tl.load(rate), tl.load(slope, mask=inside, other=0.0)
-    m = BETA1 * tl.load(first, mask=inside, other=0.0) + (1 - BETA1) * g
-    v = BETA2 * tl.load(second, mask=inside, other=0.0) + (1 - BETA2) * g * g
-    shrink1 = 1 - tl.exp(done * tl.log(BETA1 + 0.0 * done))
-    shrink2 = 1 - tl.exp(done * tl.log(BETA2 + 0.0 * done))
-    change = (m / shrink1) / (tl.sqrt(v / shrink2) + EPS)
-    old = tl.load(p, mask=inside, other=0.0)
-    tl.store(p, old * (1 - lr * DECAY) - lr * change, mask=inside)
-    tl.store(first, m, mask=inside)
-    tl.store(second, v, mask=inside)
+    which, lr, done = tl.load(owner + tl.program_id(0)), tl.load(rate), tl.load(step)
+    of_mean = 1 - tl.exp(done * tl.log(BETA1 + 0.0 * done))
+    of_square = 1 - tl.exp(done * tl.log(BETA2 + 0.0 * done))
+    start = tl.multiple_of(tl.load(begin + tl.program_id(0)), MANY)
+    p, slope = _place(table + 4 * which, start), _place(table + 4 * which + 1, start)
+    first, second = _place(table + 4 * which + 2, start), _place(table + 4 * which + 3, start)
+    i, left = tl.arange(0, MANY), tl.load(size + which) - start
+    if left >= MANY:
+        _moved(
+            p + i, slope + i, first + i, second + i, i < left, lr, of_mean, of_square,
+            DECAY, BETA1, BETA2, EPS, True,
+        )  # fmt: skip
+    else:
+        _moved(
+            p + i, slope + i, first + i, second + i, i < left, lr, of_mean, of_square,
+            DECAY, BETA1, BETA2, EPS, False,
+        )  # fmt: skip
+
+
+@triton.jit
+def _place(address, start):
+    """Where numbers begin, at a multiple of 16 bytes: they are read four at once."""
+    return tl.multiple_of(tl.load(address).to(tl.pointer_type(tl.float32)) + start, 16)
+
+
+@triton.jit
+def _moved(
+    p, slope, first, second, inside, lr, of_mean, of_square,
+    DECAY: tl.constexpr, BETA1: tl.constexpr, BETA2: tl.constexpr, EPS: tl.constexpr,
+    EVEN: tl.constexpr,
+):  # fmt: skip
+    g = _read(slope, inside, EVEN)
+    m = BETA1 * _read(first, inside, EVEN) + (1 - BETA1) * g
+    v = BETA2 * _read(second, inside, EVEN) + (1 - BETA2) * g * g
+    change = (m / of_mean) / (tl.sqrt(v / of_square) + EPS)
+    _write(p, _read(p, inside, EVEN) * (1 - lr * DECAY) - lr * change, inside, EVEN)
+    _write(first, m, inside, EVEN)
+    _write(second, v, inside, EVEN)
 
 
 def forward(
@@ -199,10 +237,11 @@ def forward(
     outputs = outputs_of(x, bias, back)
     y, y_back, mean, scale = outputs
     nets, many, width = y.shape
-    _forward[(triton.cdiv(many, ROWS), nets)](
+    at_once, warps = FORWARD_FIRST if z is None else FORWARD
+    _forward[(triton.cdiv(many, at_once), nets)](
         x if z is None else z, x, weight, bias, gain, shift, y, y_back, mean, scale, many, width,
         INPUTS=x.shape[-1] if z is None else 0, WIDE=triton.next_power_of_2(width), NORM=norm,
-        BACK=back, EVEN=is_even(many, width, ROWS), R=ROWS, num_warps=WARPS,
+        BACK=back, EVEN=is_even(many, width, at_once), R=at_once, num_warps=warps,
     )  # fmt: skip
     return outputs
 
@@ -235,11 +274,12 @@ def backward(
     """
     z_slope, sums = slopes_of(y_slope)
     nets, many, width = y_slope.shape
+    at_once, warps = BACKWARD_FIRST if z is None else BACKWARD
     _backward[(sums.shape[2], nets)](
-        x if z is None else z, x, weight, bias, gain, mean, scale, y_slope, z_slope, sums, many,
-        width, INPUTS=x.shape[-1] if z is None else 0, WIDE=triton.next_power_of_2(width),
-        NORM=norm, EVEN=is_even(many, width, ROWS_BACK * TILES), R=ROWS_BACK, T=TILES,
-        num_warps=WARPS,
+        y_slope if z is None else z, x, weight, bias, gain, mean, scale, y_slope, z_slope, sums,
+        many, width, INPUTS=x.shape[-1] if z is None else 0, WIDE=triton.next_power_of_2(width),
+        NORM=norm, EVEN=is_even(many, width, BLOCK), R=at_once, T=BLOCK // at_once,
+        num_warps=warps,
     )  # fmt: skip
     return z_slope, sums
 
@@ -247,7 +287,7 @@ def backward(
 def slopes_of(y_slope: Tensor) -> tuple[Tensor, Tensor]:
     """Memory for what `backward` makes."""
     nets, many, width = y_slope.shape
-    blocks = -(-many // (ROWS_BACK * TILES))
+    blocks = -(-many // BLOCK)
     sums = y_slope.new_empty(3, nets, blocks, width, dtype=torch.float32)
     return y_slope.new_empty(y_slope.shape, dtype=torch.bfloat16), sums
 
