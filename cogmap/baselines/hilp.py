@@ -45,7 +45,8 @@ class HILP(Method):
 
     def losses(self, batch: Batch) -> tuple[dict[str, Tensor], Statistics]:
         here, after = batch.observations, batch.next_observations
-        values = -apart(*self.phi(torch.cat([here, batch.value_goals])).chunk(2, dim=1))
+        before, sought = self.phi(torch.cat([here, batch.value_goals])).chunk(2, dim=1)
+        values = -apart(before, sought)
         with torch.no_grad():
             slow = self.slow_phi(torch.cat([here, after, batch.value_goals])).chunk(3, dim=1)
             going = self.discount * (1 - batch.there)
@@ -53,9 +54,8 @@ class HILP(Method):
             backed_up = batch.rewards + going * later
             low_estimate = batch.rewards + going * later.amin(0)
             advantage = low_estimate + apart(slow[0], slow[2]).mean(0)
-            before, now = self.phi(torch.cat([here, after]))[0].chunk(2)
             skill = F.normalize(batch.noise, dim=-1)
-            reward = ((now - before) * skill).sum(-1)
+            reward = ((self.phi(after)[0] - before[0]) * skill).sum(-1)
             backed_up_q = reward + SKILL_DISCOUNT * self.v(after, skill)[0, :, 0]
             q = self.slow_q(here, skill, batch.actions).amin(0)[:, 0]
         value = self.v(here, skill)[0, :, 0]

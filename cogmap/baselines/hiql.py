@@ -59,20 +59,21 @@ class HIQL(Method):
         phi = ahead.subgoal(here, goals)
         values = ahead.v(here, phi)[..., 0]  # (2, B)
         with torch.no_grad():
-            # The target tells which errors count more, the online value what the errors are.
-            going = self.discount * (1 - batch.there)
-            later = self.slow_v(after, ahead.subgoal(after, goals))[..., 0]
-            backed_up = batch.rewards + going * later
-            low_estimate = batch.rewards + going * later.amin(0)
-            advantage = low_estimate - self.slow_v(here, phi)[..., 0].mean(0)
-            # All that the policies ask of the value and of phi, at once.
-            reached = torch.cat([after, here, batch.towards, here, here])
+            # All that is asked of phi beside, at once; then what the policies ask of the value.
+            reached = torch.cat([after, here, batch.towards, here, here, after])
             sought = [batch.soon, batch.soon, batch.actor_goals, batch.actor_goals, batch.towards]
-            seen = ahead.subgoal(reached, torch.cat(sought))
-            _, soon, _, _, towards = seen.chunk(5)
+            seen = ahead.subgoal(reached, torch.cat([*sought, goals]))
+            _, soon, _, _, towards, from_after = seen.chunk(6)
             pairs = 4 * len(here)
             found = ahead.v(reached[:pairs], seen[:pairs])[..., 0].mean(0).chunk(4)
             low_gain, high_gain = found[0] - found[1], found[2] - found[3]
+            # The target tells which errors count more, the online value what the errors are.
+            slow = self.slow_v(torch.cat([after, here]), torch.cat([from_after, phi]))[..., 0]
+            later, now = slow.chunk(2, dim=1)
+            going = self.discount * (1 - batch.there)
+            backed_up = batch.rewards + going * later
+            low_estimate = batch.rewards + going * later.amin(0)
+            advantage = low_estimate - now.mean(0)
         error = backed_up - values
         high, low = self.high(here, batch.actor_goals), self.low(here, soon)
         return {
