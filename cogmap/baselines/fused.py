@@ -117,9 +117,8 @@ class Perceptrons(torch.autograd.Function):
             found.append(product(turned(y_back), coming))
             y_slope = product(coming, turned(after.bfloat16()), torch.bfloat16)
             coming, sums = back_between(z, x, weight, bias, gain, mean, scale, y_slope, ctx.norm)
-            of_bias, of_gain, of_shift = sums[:, :, :, None].unbind()
-            told = (of_shift, of_gain, of_bias) if ctx.norm else (of_bias,)
-            found += [part.sum(1) for part in told]
+            told = sums if ctx.norm else sums[:1]  # of bias, gain, shift
+            found += reversed(told.sum(2)[:, :, None].unbind())
             after = weight
         found.append(product(turned(x).bfloat16(), coming))
         of_x = product(coming, turned(after.bfloat16())) if ctx.needs_input_grad[0] else None
