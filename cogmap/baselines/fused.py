@@ -173,7 +173,7 @@ def hidden(layers: Sequence[Tensor], norm: bool) -> list[tuple[Tensor, ...]]:
 
 
 def product(a: Tensor, b: Tensor, told: torch.dtype = torch.float32) -> Tensor:
-    """Of short numbers, summed in float32. (N, m, k) x (N, k, n) -> (N, m, n)
+    """Of short numbers, summed in float32 and told in that kind. (N, m, k) x (N, k, n) -> (N, m, n)
 
     Where it is thin a compiler makes a few sums of it, which is faster than a matrix product.
     """
@@ -186,7 +186,7 @@ def product(a: Tensor, b: Tensor, told: torch.dtype = torch.float32) -> Tensor:
     if b.shape[-1] <= THIN:
         columns = [(a.float() * b[..., None, :, n]).sum(-1) for n in range(b.shape[-1])]
         return torch.stack(columns, dim=-1).to(told)
-    m, n, a, b = a.shape[-2], b.shape[-1], aligned(a), aligned(b)
+    m, n, a, b = a.shape[-2], b.shape[-1], filled(a), filled(b)
     if a.device.type != "cuda":
         found = (a.float() @ b.float()).to(told)
     elif told == torch.float32:
@@ -196,7 +196,7 @@ def product(a: Tensor, b: Tensor, told: torch.dtype = torch.float32) -> Tensor:
     return found[..., :m, :n].contiguous()
 
 
-def aligned(x: Tensor) -> Tensor:
+def filled(x: Tensor) -> Tensor:
     """With zeros up to multiples of 8 rows and columns: matrix units read 16 bytes at once."""
     rows, columns = (-size % 8 for size in x.shape[-2:])
     return F.pad(x, (0, columns, 0, rows)) if rows or columns else x
